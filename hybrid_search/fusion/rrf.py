@@ -1,0 +1,65 @@
+"""Reciprocal Rank Fusion: the sum over rankings of weight / (rank_constant + rank).
+
+Cormack, Clarke and Buettcher, SIGIR 2009. Ranks start at 1; a chunk that a ranking does not hold
+gets nothing from it. An RRF score is a position, not a confidence: never threshold it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hybrid_search.domain import Contribution, Fused
+from hybrid_search.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hybrid_search.domain import Ranking
+    from hybrid_search.protocols import Fusion
+
+
+@dataclass(frozen=True, slots=True)
+class RRF:
+    """The fusion with its constant and its weights by leg (1 for a leg not named)."""
+
+    rank_constant: float = 60
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
+        """Fuse the rankings of one variant, best first; ties by best single rank, then id."""
+        found: defaultdict[str, list[Contribution]] = defaultdict(list)
+        for ranking in rankings:
+            weight = ranking.weight * self.weights.get(ranking.leg, 1.0)
+            for rank, hit in enumerate(ranking.hits, 1):
+                points = weight / (self.rank_constant + rank)
+                found[hit.chunk_id].append(
+                    Contribution(ranking.leg, ranking.variant, rank, hit.score, points)
+                )
+        fused = [
+            (math.fsum(c.points for c in parts), min(c.rank for c in parts), chunk_id, parts)
+            for chunk_id, parts in found.items()
+        ]
+        fused.sort(key=lambda f: (-f[0], f[1], f[2]))
+        return [Fused(chunk_id, score, tuple(parts)) for score, _, chunk_id, parts in fused]
+
+
+def create(rank_constant: float = 60, weights: Mapping[str, float] | None = None) -> Fusion:
+    """Make the fusion. Raises ``InvalidInput`` for a negative or infinite constant or weight.
+
+    With the founding example, k = 1, vector [2, 7, 6] and BM25 [6, 2, 7]:
+
+    >>> from hybrid_search.domain import RankedHit, Ranking
+    >>> rank = lambda leg, ids: Ranking(leg, tuple(RankedHit(i, 0.0) for i in ids))
+    >>> fused = create(rank_constant=1)([rank("vector", "276"), rank("bm25", "627")])
+    >>> [(f.chunk_id, round(f.score, 4)) for f in fused]
+    [('2', 0.8333), ('6', 0.75), ('7', 0.5833)]
+    """
+    if not (math.isfinite(rank_constant) and rank_constant >= 0):
+        raise InvalidInput(f"rank_constant is {rank_constant!r}: expected a number of 0 or more")
+    for leg, weight in (weights or {}).items():
+        if not (math.isfinite(weight) and weight >= 0):
+            raise InvalidInput(f"weight of {leg} is {weight!r}: expected a number of 0 or more")
+    return RRF(rank_constant, weights or {})
