@@ -3,7 +3,7 @@ r"""Hybrid search on any OpenSearch: words and meaning asked separately, fused o
 >>> from hybrid_search import BM25Index, Retriever, VectorIndex, chunk_by_section
 >>> embed = lambda text: [text.count("refund") + 0.1, text.count("leave") + 0.1]
 >>> retriever = Retriever(VectorIndex(embed), BM25Index())
->>> for chunk in chunk_by_section("# Refunds\\nA refund takes 5 days.\\n# Leave\\nAsk early."):
+>>> for chunk in chunk_by_section("# Refunds\nA refund takes 5 days.\n# Leave\nAsk early."):
 ...     retriever.add_document({"content": chunk})
 >>> for document, score in retriever.search("how long is a refund", k=1):
 ...     print(document["content"].splitlines()[0], round(score, 4))

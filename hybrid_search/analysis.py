@@ -33,6 +33,9 @@ MEMO_SIZE = 100_000
 
 TextField = Literal["content", "codes", "parts"]
 
+_PROBE = "L'été’s Häuser INV-2024/7831 1,024.5 node.js naïve_running ações 東京タワー ｶﾞ ① 👍"
+"""A text whose tokens stand for the code of this module in the fingerprint."""
+
 _HAN = "\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _HAN += "\U00020000-\U0003ffff"
 _HIRAGANA = "\u3041-\u3096\u309d-\u309f"
@@ -153,11 +156,17 @@ def analysis_fingerprint() -> str:
 
     An embedded index made under another fingerprint gets its tokens anew from the stored text.
     """
-    lists = [
-        (each.name, each.stemmer, sorted(each.articles), sorted(each.stop_words))
-        for each in LANGUAGES.values()
+    known = [
+        (
+            name,
+            sorted(each.articles),
+            sorted(each.stop_words),
+            analyzer(name).content_tokens(_PROBE),
+        )
+        for name, each in LANGUAGES.items()
     ]
-    digest = hashlib.blake2b(repr(lists).encode(), digest_size=8).hexdigest()
+    seen = (known, code_tokens(_PROBE), part_tokens(_PROBE))
+    digest = hashlib.blake2b(repr(seen).encode(), digest_size=8).hexdigest()
     return "/".join((str(ANALYSIS_VERSION), Stemmer.version(), unicodedata.unidata_version, digest))
 
 

@@ -280,7 +280,7 @@ def _refuse_filter(name: str, request: SearchRequest, tenants: tuple[str, ...] |
 
 
 def _remembered(question: Question) -> Vector | None:
-    embedder = question.index.embedder
+    embedder: object = question.index.embedder
     if not question.index.leg.needs_vector or not isinstance(embedder, Remembering):
         return None
     known = embedder.remembered(question.variant.text)

@@ -133,7 +133,7 @@ def embedded_text(chunk: Chunk, *, context: bool) -> str:
 
     >>> from hybrid_search.domain import Chunk
     >>> embedded_text(Chunk("1", "d", 0, "Ask early.", title="Handbook"), context=True)
-    'Handbook\\nAsk early.'
+    'Handbook\nAsk early.'
     """
     above = (chunk.title, *chunk.headings) if context else ()
     return "\n".join(part for part in (*above, chunk.text) if part)

@@ -128,7 +128,7 @@ fosse fossem fui ha haja hajam hao havemos haver havia hei houve houveram isso i
 logo mais mas me mesma mesmas mesmo mesmos meu meus minha minhas muito muitos na nao naquela
 naquele nas nem nenhum nenhuma nessa nesse nesta neste no nos nossa nossas nosso nossos num numa
 o onde os ou outra outras outro outros para pela pelas pelo pelos per perante pois por porem
-porque portanto pouco qual quais qualquer quando quanto que quem se seja sejam sem sempre sendo
+porque portanto pouco qual quais qualquer quando quanto que quem sao se seja sejam sem sempre sendo
 ser sera serao seria seriam seu seus si sido so sob sobre somos sou sua suas tal tambem tampouco
 tanto te tem temos tenha tenham tenho ter tera terao teu teus teve ti tido tinha tinham tive
 tiveram todo toda todos todas tu tua tuas tudo um uma umas uns voce voces vos vossa vossas vosso

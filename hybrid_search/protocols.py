@@ -55,9 +55,11 @@ class LegIndex(Protocol):
     @property
     def store(self) -> Store:
         """The store that is asked."""
+
     @property
     def leg(self) -> Leg:
         """How it is asked."""
+
     @property
     def embedder(self) -> Embedder | None:
         """What makes the query's vector, where the leg needs one."""

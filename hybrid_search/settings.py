@@ -6,18 +6,15 @@ in the working folder is read too; the environment wins over it, and arguments w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from platformdirs import user_data_path
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from hybrid_search.domain import FieldType
 from hybrid_search.errors import InvalidInput, choices
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hybrid_search.domain import FieldType
 
 PREFIX = "HYBRID_SEARCH_"
 
@@ -42,7 +39,7 @@ class Settings(BaseSettings):
     opensearch_url: str = Field(
         "",
         validation_alias=AliasChoices(f"{PREFIX}OPENSEARCH_URL", "OPENSEARCH_URL"),
-        description="node or load balancer; empty = the embedded store (OPENSEARCH_URL is read too)",
+        description="node or load balancer; empty = embedded store (OPENSEARCH_URL is read too)",
     )
     opensearch_user: str = Field("", description="basic auth: user")
     opensearch_password: SecretStr = Field(SecretStr(""), description="basic auth: password")

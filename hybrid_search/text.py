@@ -18,7 +18,7 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
     Normalised to NFC (engines do not fold combining marks), lone surrogates become U+FFFD,
     control characters become spaces, bidirectional marks nothing.
 
-    >>> clean("cafe\\u0301\\x00")
+    >>> clean("cafe\u0301\x00")
     ('café ', ('1 control character replaced by a space',))
     """
     notes = []
@@ -37,7 +37,7 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
 def whole(text: str) -> str:
     r"""Replace lone surrogates, which no encoder takes, and leave everything else.
 
-    >>> whole("a\\ud800")
+    >>> whole("a\ud800")
     'a\ufffd'
     """
     return _SURROGATES.sub(REPLACEMENT, text)

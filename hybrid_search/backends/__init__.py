@@ -1,1 +1,1 @@
-"""placeholder"""
+"""The stores: each the only place that knows its engine."""

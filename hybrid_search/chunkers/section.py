@@ -76,8 +76,8 @@ def create(max_characters: int = MAX_CHARACTERS) -> Chunker:
     r"""Make the chunker. Raises ``InvalidInput`` for a limit below 100 characters.
 
     >>> from hybrid_search.domain import Document
-    >>> [c.text for c in create().chunk(Document("d", "# Leave\\nAsk early.\\n# Pay\\nMonthly."))]
-    ['# Leave\\nAsk early.\\n', '# Pay\\nMonthly.']
+    >>> [c.text for c in create().chunk(Document("d", "# Leave\nAsk early.\n# Pay\nMonthly."))]
+    ['# Leave\nAsk early.\n', '# Pay\nMonthly.']
     """
     if max_characters < MIN_MAX_CHARACTERS:
         raise InvalidInput(
@@ -89,8 +89,8 @@ def create(max_characters: int = MAX_CHARACTERS) -> Chunker:
 def chunk_by_section(text: str) -> list[str]:
     r"""Cut a text at its headings and return the sections, as the founding example does.
 
-    >>> chunk_by_section("# A\\none\\n## B\\ntwo")
-    ['# A\\none', '## B\\ntwo']
+    >>> chunk_by_section("# A\none\n## B\ntwo")
+    ['# A\none', '## B\ntwo']
     """
     return [text[s.start : s.end].strip() for s in sections(text)]
 

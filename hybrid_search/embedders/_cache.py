@@ -91,7 +91,7 @@ class CachedEmbedder:
 
     def embed_query(self, text: str, deadline: Deadline | None = None) -> Embedding:
         """Embed one text. Raises what the inner embedder raises."""
-        known = self._recent_query(text) or self._stored("query", [text]).get(text)
+        known = self.remembered(text) or self._stored("query", [text]).get(text)
         if known is None:
             known = self._inner.embed_query(text, deadline)
             self._keep("query", {text: known})
@@ -109,7 +109,8 @@ class CachedEmbedder:
             self._file.close()
         self._inner.close()
 
-    def _recent_query(self, text: str) -> Embedding | None:
+    def remembered(self, text: str) -> Embedding | None:
+        """Return a recent query's embedding from memory; None where it would cost anything."""
         with self._lock:
             if text in self._recent:
                 self._recent.move_to_end(text)

@@ -34,6 +34,11 @@ def fit(text: str, send: Callable[[str], Embedding]) -> Embedding:
 
     ``truncated`` of the result is the number of characters lost at the end. Raises what ``send``
     raises, and ``DocumentError`` if the text is still too long after ``MAX_CUTS`` cuts.
+
+    >>> import numpy as np
+    >>> from hybrid_search.domain import Embedding
+    >>> fit("a" * 50_010, lambda sent: Embedding(np.ones(1, np.float32))).truncated
+    10
     """
     whole = text.strip()
     sent = cut(whole, MAX_CHARACTERS)

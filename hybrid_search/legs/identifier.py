@@ -65,7 +65,7 @@ def looks_like_code(word: str) -> bool:
     Parts joined by ``- . / _ : + # @`` that hold a digit; letters mixed with digits; snake_case;
     dotted names of three parts; upper-case prefixes with two joints; numbers of five digits.
 
-    >>> [w for w in ("nn44", "err_timeout", "e.g", "2024", "80017", "10/2019") if looks_like_code(w)]
+    >>> [w for w in "nn44 err_timeout e.g 2024 80017 10/2019".split() if looks_like_code(w)]
     ['nn44', 'err_timeout', '80017', '10/2019']
     """
     if _LONG_NUMBER.fullmatch(word) or _MIXED.fullmatch(word):

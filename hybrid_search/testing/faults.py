@@ -2,6 +2,11 @@
 
 Codes and statuses are those of botocore's service model ``bedrock-runtime``; the texts are those
 AWS sends, where one is known.
+
+>>> request = Request("InvokeModel", "amazon.titan-embed-text-v2:0", {"inputText": "x"}, {})
+>>> rule = Rule(throttled(), times=1)
+>>> rule.takes(request), rule.takes(request)
+(True, False)
 """
 
 from __future__ import annotations

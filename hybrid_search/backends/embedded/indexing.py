@@ -60,14 +60,15 @@ def ready_to_write(connection: sqlite3.Connection, wanted: IndexSpec, where: str
         analyzer(wanted.language)
         return create_tables(connection, wanted)
     check_writer(meta.spec, wanted, where)
-    if meta.analysis != analysis_fingerprint():
-        meta = analyse_again(connection, meta)
+    meta = up_to_date(connection, meta)
     added = {n: kind for n, kind in wanted.fields.items() if n not in meta.spec.fields}
     return _with_fields(connection, meta, added, where) if added else meta
 
 
-def analyse_again(connection: sqlite3.Connection, meta: Meta) -> Meta:
-    """Make all tokens anew from the stored text, because the analysis gives others by now."""
+def up_to_date(connection: sqlite3.Connection, meta: Meta) -> Meta:
+    """Make all tokens anew from the stored text where the analysis gives others by now."""
+    if meta.analysis == analysis_fingerprint():
+        return meta
     for name in TEXT_FIELDS:
         connection.execute(f"INSERT INTO {name} ({name}) VALUES ('delete-all')")  # noqa: S608
     counts = ", ".join(f"{name}_tokens = ?" for name in TEXT_FIELDS)

@@ -13,7 +13,7 @@ from hybrid_search.backends.embedded.columns import Columns, next_columns
 from hybrid_search.backends.embedded.database import Database, until
 from hybrid_search.backends.embedded.failures import translated
 from hybrid_search.backends.embedded.filters import allowed
-from hybrid_search.backends.embedded.indexing import analyse_again, check_reader
+from hybrid_search.backends.embedded.indexing import check_reader, up_to_date
 from hybrid_search.backends.embedded.ranking import Ranker, needs_vectors
 from hybrid_search.backends.embedded.tables import drop_tables, read_meta
 from hybrid_search.backends.embedded.writing import delete_documents, write_documents
@@ -225,8 +225,8 @@ class EmbeddedStore:
     def _analyse_again(self) -> None:
         with self._database.writing() as connection:
             meta = read_meta(connection)
-            if meta and meta.analysis != analysis_fingerprint():
-                analyse_again(connection, meta)
+            if meta:
+                up_to_date(connection, meta)
 
     def _answer(self, ranker: Ranker, ask: Ask) -> Answer | HybridSearchError:
         try:

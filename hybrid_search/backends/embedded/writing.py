@@ -23,6 +23,7 @@ from hybrid_search.backends.embedded.indexing import (
     put_tokens,
     put_values,
     ready_to_write,
+    up_to_date,
 )
 from hybrid_search.backends.embedded.records import storable
 from hybrid_search.backends.embedded.tables import read_meta, save_meta
@@ -76,7 +77,7 @@ def delete_documents(
         meta = read_meta(connection)
         if meta is None:
             return [WriteResult(each, "absent") for each in document_ids]
-        batch = Batch(connection, meta, tenant)
+        batch = Batch(connection, up_to_date(connection, meta), tenant)
         results = [batch.delete(each) for each in document_ids]
         batch.finish()
     return results

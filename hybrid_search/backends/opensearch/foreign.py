@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hybrid_search.backends.opensearch.queries import Layout
-from hybrid_search.backends.opensearch.reading import Reader
+from hybrid_search.backends.opensearch.reading import Reader, key_of
 from hybrid_search.backends.opensearch.topology import CACHED_SECONDS
 from hybrid_search.domain import Chunk, IndexSpec, Snapshot, StoreStatus, VectorSpace
 from hybrid_search.errors import InvalidInput, NotFound, ReadOnlyStore, choices
@@ -147,7 +147,7 @@ class ForeignStore:
             "_source": {"excludes": [self._names.vector]},
         }
         hits = self._connection.read("POST", f"/{self.collection}/_search", body)["hits"]["hits"]
-        return [self._chunk(hit["_id"], hit["_source"]) for hit in hits]
+        return [self._chunk(key_of(hit, snapshot), hit["_source"]) for hit in hits]
 
     def scan_heads(self, tenant: str | None = None) -> Iterator[Head]:
         """Give none: there are no heads in such an index."""

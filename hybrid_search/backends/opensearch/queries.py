@@ -23,7 +23,7 @@ _TERM = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]|[^\W
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where an index keeps what the logical fields mean. ``chunk_id`` is empty where ids are _id."""
+    """Where an index keeps the logical fields; ``chunk_id`` is empty where ids are ``_id``."""
 
     content: tuple[str, ...] = ("content",)
     codes: tuple[str, ...] = ("content.codes",)

@@ -37,17 +37,16 @@ class Reader:
         max_terms: int = MAX_TERMS,
     ) -> list[Outcome]:
         """Put all asks to the engine in one request; where it counts too many terms, halve once."""
-        bodies = [self._bodies(ask, held, deadline, max_terms) for ask in asks]
+        bodies = [self._bodies(snapshot, ask, held, deadline, max_terms) for ask in asks]
         flat = [
             (preference(ask), body)
             for ask, made in zip(asks, bodies, strict=True)
             for body in made[0]
         ]
         answers = iter(self._send(snapshot, flat, deadline))
-        several = len(snapshot.indices) > 1
         outcomes: list[Outcome] = []
         for ask, (alternatives, notes) in zip(asks, bodies, strict=True):
-            parsed = [self._parse(next(answers), notes, several=several) for _ in alternatives]
+            parsed = [self._parse(next(answers), notes, snapshot) for _ in alternatives]
             outcome = _first_telling(ask, parsed)
             if isinstance(outcome, TooManyClausesError) and max_terms == MAX_TERMS:
                 outcome = self.rank(snapshot, [ask], held, deadline, MAX_TERMS // 2)[0]
@@ -61,9 +60,10 @@ class Reader:
         if not hits:
             return {}
         source = {"excludes": [self._layout.vector]} if self._layout.vector else True
+        places = [(hit.index, place_of(hit.chunk_id, snapshot)) for hit in hits]
         docs = [
-            {"_index": hit.index or snapshot.indices[0], "_id": _engine_id(hit), "_source": source}
-            for hit in hits
+            {"_index": index or place[0], "_id": place[1], "_source": source}
+            for index, place in places
         ]
         found = self._connection.read("POST", "/_mget", {"docs": docs}, deadline=deadline)["docs"]
         return {
@@ -73,12 +73,18 @@ class Reader:
         }
 
     def _bodies(
-        self, ask: Ask, held: Restriction, deadline: Deadline | None, max_terms: int
+        self,
+        snapshot: Snapshot,
+        ask: Ask,
+        held: Restriction,
+        deadline: Deadline | None,
+        max_terms: int,
     ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+        only = tuple(place_of(key, snapshot)[1] for key in ask.only)
         compiler = Compiler(
             self._layout,
             size=ask.size,
-            filter=restriction(self._layout, held, ask.only),
+            filter=restriction(self._layout, held, only),
             max_terms=max_terms,
         )
         size = ask.size if ask.limit is None else min(ask.size, ask.limit) + 1
@@ -120,7 +126,7 @@ class Reader:
             raise HybridSearchError(message)
         return responses
 
-    def _parse(self, response: Any, notes: tuple[str, ...], *, several: bool) -> Outcome:
+    def _parse(self, response: Any, notes: tuple[str, ...], snapshot: Snapshot) -> Outcome:
         if isinstance(response, HybridSearchError):
             return response
         if "error" in response:
@@ -128,7 +134,7 @@ class Reader:
             return failure_of(response.get("status"), response, where)
         shards = response["_shards"]
         return Answer(
-            hits=self._hits(response["hits"]["hits"], several=several),
+            hits=self._hits(response["hits"]["hits"], snapshot),
             took_ms=float(response["took"]),
             notes=notes,
             failed_shards=shards["failed"],
@@ -136,16 +142,28 @@ class Reader:
             timed_out=response["timed_out"],
         )
 
-    def _hits(self, found: list[dict[str, Any]], *, several: bool) -> tuple[RankedHit, ...]:
+    def _hits(self, found: list[dict[str, Any]], snapshot: Snapshot) -> tuple[RankedHit, ...]:
         if self._layout.chunk_id:
             return tuple(RankedHit(h["sort"][1], h["sort"][0], h["_index"]) for h in found)
-        hits = [
-            RankedHit(
-                f"{h['_index']}/{h['_id']}" if several else h["_id"], h["_score"], h["_index"]
-            )
-            for h in found
-        ]
+        hits = [RankedHit(key_of(h, snapshot), h["_score"], h["_index"]) for h in found]
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id)))
+
+
+def key_of(hit: dict[str, Any], snapshot: Snapshot) -> str:
+    """Name a hit by its ``_id``, which is unique in one index; with the index before it in several.
+
+    ``place_of`` reads it back.
+    """
+    return f"{hit['_index']}/{hit['_id']}" if len(snapshot.indices) > 1 else str(hit["_id"])
+
+
+def place_of(key: str, snapshot: Snapshot) -> tuple[str, str]:
+    """Return the physical index and the ``_id`` that a key names."""
+    if len(snapshot.indices) > 1:
+        index, _, id_ = key.partition("/")
+        if index in snapshot.indices:
+            return index, id_
+    return snapshot.indices[0], key
 
 
 def preference(ask: Ask) -> str:
@@ -177,10 +195,6 @@ def chunk_of(source: dict[str, Any]) -> Chunk:
         metadata=source.get("metadata", {}),
         truncated=source.get("truncated", 0),
     )
-
-
-def _engine_id(hit: RankedHit) -> str:
-    return hit.chunk_id.removeprefix(f"{hit.index}/")
 
 
 def _first_telling(ask: Ask, outcomes: list[Outcome]) -> Outcome:

@@ -42,7 +42,7 @@ class OpenSearchStore:
         self.collection = collection
         self._connection = connection
         self._topology = Topology(connection, collection, wanted)
-        self._reader = Reader(connection, Layout(vector="vector" if wanted.space else ""))
+        self._reader = Reader(connection, Layout())
         self._writer = Writer(connection, self._topology)
 
     @property
@@ -65,10 +65,13 @@ class OpenSearchStore:
         restriction: Restriction,
         deadline: Deadline | None = None,
     ) -> list[Answer | HybridSearchError]:
-        """Put all asks in one multi-search."""
+        """Put all asks in one multi-search; on the new index where the resolved one was dropped."""
         answers = self._reader.rank(snapshot, asks, restriction, deadline)
         if any(isinstance(answer, NotFound) for answer in answers):
             self._topology.forget()
+            moved = self.snapshot()
+            if moved is not None and moved.indices != snapshot.indices:
+                answers = self._reader.rank(moved, asks, restriction, deadline)
         return answers
 
     def fetch(

@@ -102,11 +102,12 @@ class Topology:
             found = self._connection.read("GET", f"/_alias/{self._collection}.w*")
         except NotFound:
             return []
-        numbered = []
-        for index, body in found.items():
-            for alias in body.get("aliases", {}):
-                if place := _WRITE_ALIAS.search(alias):
-                    numbered.append((int(place[1]), int(place[2]), alias, index))
+        numbered = [
+            (int(place[1]), int(place[2]), alias, index)
+            for index, body in found.items()
+            for alias in body.get("aliases", {})
+            if (place := _WRITE_ALIAS.search(alias))
+        ]
         newest = max((epoch for epoch, *_ in numbered), default=0)
         return [(alias, index) for epoch, _, alias, index in sorted(numbered) if epoch == newest]
 

@@ -58,6 +58,11 @@ class Work:
     result: WriteResult | None = None
 
     @property
+    def won(self) -> bool:
+        """Whether the head that was claimed is this work's own, not one that others left."""
+        return self.claimed is not None and self.claimed.write_id == self.write_id
+
+    @property
     def authority(self) -> HeadRecord | None:
         """The head in the oldest live index."""
         return self.heads[0]
@@ -88,7 +93,7 @@ class Writer:
 
     def _restore(self, tenant: str, works: list[Work], prepare: Prepare) -> None:
         """Put back what was there before a document that the engine refused half-way."""
-        broken = [w for w in works if w.result and w.result.status == "dead" and w.claimed]
+        broken = [w for w in works if w.result and w.result.status == "dead" and w.won]
         for work in broken:
             before = work.before.document if work.before else None
             again = Work(work.document_id, before, f"{work.content} undone")
@@ -179,7 +184,7 @@ class _Round:
     # --- 3. claim -------------------------------------------------------------------------
 
     def _embed(self, works: list[Work], spec: IndexSpec) -> None:
-        """Chunk and embed what is new; what can't be stored becomes dead before anything is sent."""
+        """Cut and embed what is new; what can't be stored is dead before anything is sent."""
         open_works = [w for w in works if w.document is not None and w.prepared is None]
         documents = [w.document for w in open_works if w.document is not None]
         if not documents:
@@ -258,8 +263,12 @@ class _Round:
         heads = self._heads_in(place, target, works, prepared, settled)
         operations: list[Operation] = []
         owners: list[int] = []
-        for number, head in heads.items():
+        for number, head in list(heads.items()):
             if head.complete:
+                continue
+            if reason := self._unfit_to_settle(head, prepared[number], target.spec):
+                works[number].result = WriteResult(head.document_id, "dead", reason=reason)
+                del heads[number]
                 continue
             made = self._chunk_operations(target, head, prepared[number])
             operations += made
@@ -273,10 +282,7 @@ class _Round:
 
     def _prepared_for(self, place: int, target: Target, works: list[Work]) -> list[Prepared]:
         """Take what was made for the authority, or make it for content that others claimed."""
-        made: list[Prepared | None] = []
-        for work in works:
-            own = work.claimed is not None and work.claimed.write_id == work.write_id
-            made.append(work.prepared if own and place == 0 else None)
+        made = [work.prepared if work.won and place == 0 else None for work in works]
         missing = [n for n, prepared in enumerate(made) if prepared is None]
         documents = {n: d for n in missing if (d := _claimed(works[n]).document) is not None}
         answers = iter(self._prepare(list(documents.values()), target.spec) if documents else [])
@@ -300,8 +306,9 @@ class _Round:
         for number, work in enumerate(works):
             claimed, there = settled[number][0], work.heads[place]
             if there is not None and there.version >= claimed.version:
-                heads[number] = there
-                continue
+                if there.version == claimed.version:
+                    heads[number] = there
+                continue  # a newer one is there: read again
             count = len(prepared[number].chunks)
             span = max(count, there.span if there else 0)
             heads[number] = replace(claimed, complete=False, chunk_count=count, span=span)
@@ -333,6 +340,12 @@ class _Round:
             }
             made.append(operation("index", where, source))
         return made
+
+    def _unfit_to_settle(self, head: HeadRecord, prepared: Prepared, spec: IndexSpec) -> str:
+        """Say why chunks can't be made for content that is claimed; its head stays pending."""
+        if head.document is None:
+            return ""
+        return prepared.error or _unfit(prepared, self._tenant, spec)
 
     def _judge(self, work: Work, item: Item) -> None:
         if item.verdict == "fenced":
@@ -375,7 +388,8 @@ def _claimed(work: Work) -> HeadRecord:
 
 def _acknowledged(work: Work, head: HeadRecord) -> WriteResult:
     before = work.before
-    existed = before is not None and not before.deleted and before is not work.claimed
+    resumed = before is work.claimed
+    existed = head.version > 1 if resumed else before is not None and not before.deleted
     status: WriteStatus = "replaced" if existed else "added"
     if work.document is None:
         status = "deleted"
