@@ -78,6 +78,8 @@ class Analyzer:
     def __init__(self, language: Language) -> None:
         self._language = language
         self._stemmer = Stemmer.Stemmer(language.stemmer, 0) if language.stemmer else None
+        # Porter's own programme, and Lucene's with it, leaves "us" and "as" whole.
+        self._unstemmed = 2 if language.stemmer == "porter" else 0
         self._lock = Lock()
         self._terms = _Memo(self._term)
 
@@ -113,7 +115,7 @@ class Analyzer:
         word = self._bare(fold(word))[:MAX_TOKEN]
         if word in self._language.stop_words or not _MEANS_SOMETHING.search(word):
             return ""
-        if self._stemmer is None:
+        if self._stemmer is None or len(word) <= self._unstemmed:
             return word
         with self._lock:
             return str(self._stemmer.stemWord(word)) or word

@@ -219,7 +219,8 @@ class _Batch:
 
     def collect(self) -> list[Told]:
         """Wait for all answers; what was not worth a thread is asked in this one."""
-        told = [Told(q.leg, q.variant, Answer(()), 0.0) for q in self._empty]
+        nothing = Answer((), notes=("nothing has been added to this collection yet",))
+        told = [Told(q.leg, q.variant, nothing, 0.0) for q in self._empty]
         if self._text:
             told += self._rank(self._text)
         for questions, future in self._futures:

@@ -6,17 +6,54 @@ in the working folder is read too; the environment wins over it, and arguments w
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from platformdirs import user_data_path
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from hybrid_search.domain import FieldType
 from hybrid_search.errors import InvalidInput, choices
 
 PREFIX = "HYBRID_SEARCH_"
+
+
+V = TypeVar("V")
+
+
+def _listed(value: Any) -> Any:
+    """Read ``a, b`` or a JSON list."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        return json.loads(value)
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _paired(value: Any) -> Any:
+    """Read ``a=1, b=2`` or a JSON object."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        return json.loads(value)
+    pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+    if any(not sign for _, sign, _ in pairs):
+        raise ValueError("expected name=value, name=value or a JSON object")
+    return {name.strip(): _literal(given.strip()) for name, _, given in pairs}
+
+
+def _literal(text: str) -> Any:
+    """Read a number, true or false where it is one, else the words."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
+Pairs = Annotated[dict[str, V], NoDecode, BeforeValidator(_paired)]
 
 
 def _home() -> Path:
@@ -50,10 +87,12 @@ class Settings(BaseSettings):
     opensearch_verify: bool = Field(True, description="verify TLS certificates")  # noqa: FBT003
     opensearch_timeout: float = Field(10.0, gt=0, description="seconds for one request to the node")
     region: str = Field(
-        "", description="AWS region, for sigv4 and Bedrock; empty = as boto3 finds it"
+        "",
+        validation_alias=AliasChoices(f"{PREFIX}REGION", "AWS_REGION"),
+        description="AWS region, for sigv4 and Bedrock; empty = AWS_REGION, else as boto3 finds it",
     )
 
-    text_fields: tuple[str, ...] = Field(
+    text_fields: Names = Field(
         (), description="set to search an index somebody else made: its text fields, read-only"
     )
     vector_field: str = Field("", description="that index's knn_vector field; empty = words only")
@@ -62,8 +101,8 @@ class Settings(BaseSettings):
     document_field: str = Field("", description="that index's keyword field with the document id")
 
     language: str = Field("english", description="analysis of a new collection's text")
-    fields: dict[str, FieldType] = Field(
-        default_factory=dict, description="metadata fields to filter on, as JSON: name to type"
+    fields: Pairs[FieldType] = Field(
+        default_factory=dict, description="metadata fields to filter on: name=type, ..."
     )
     engine: Literal["lucene", "faiss"] = Field("lucene", description="k-NN engine of a new index")
     space_type: Literal["cosinesimil", "innerproduct", "l2"] = Field(
@@ -80,24 +119,25 @@ class Settings(BaseSettings):
     normalize: bool = Field(True, description="unit vectors, where it can be chosen")  # noqa: FBT003
     embedding_endpoint: str = Field("", description="endpoint of Bedrock, e.g. a VPC endpoint")
     embedding_concurrency: int = Field(8, ge=1, le=256, description="embedding calls at a time")
-    embedder_options: dict[str, Any] = Field(
-        default_factory=dict, description="further parameters of the embedder, as JSON"
+    embedder_options: Pairs[Any] = Field(
+        default_factory=dict, description="further parameters of the embedder: name=value, ..."
     )
     cache: bool = Field(True, description="keep embeddings in HOME/cache")  # noqa: FBT003
 
     chunker: str = Field("section", description="how documents are cut")
-    chunker_options: dict[str, Any] = Field(
-        default_factory=dict, description="parameters of the chunker, as JSON"
+    chunker_options: Pairs[Any] = Field(
+        default_factory=dict, description="parameters of the chunker: name=value, ..."
     )
     context: bool = Field(
         True,  # noqa: FBT003
         description="embed title and heading path in front of each chunk's text",
     )
 
-    legs: tuple[str, ...] = Field(("bm25", "vector", "identifier"), description="legs of a search")
+    legs: Names = Field(("bm25", "vector", "identifier"), description="legs of a search")
     rank_constant: float = Field(60, ge=0, description="k of Reciprocal Rank Fusion")
-    weights: dict[str, float] = Field(
-        default_factory=dict, description="weight of a leg in the fusion, as JSON; 1 where unnamed"
+    weights: Pairs[float] = Field(
+        default_factory=dict,
+        description="weight of a leg in the fusion: leg=number, ...; 1 where unnamed",
     )
     candidates: int = Field(100, ge=1, le=10_000, description="hits each leg contributes")
     search_deadline: float = Field(10.0, gt=0, description="seconds for one search")
@@ -124,9 +164,10 @@ def load(**given: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
+        expected = first["msg"].removeprefix("Value error, ")
         raise InvalidInput(
-            f"setting {where} is {first['input']!r}: {first['msg'].lower()} "
-            f"(variable {PREFIX}{where.split('.')[0].upper()})"
+            f"setting {where} is {first['input']!r}: {expected[0].lower()}{expected[1:]} "
+            f"(variable {PREFIX}{where.split('.')[0].removeprefix(PREFIX).upper()})"
         ) from error
 
 
@@ -148,3 +189,12 @@ def _show(default: object) -> str:
     if default in ("", None, {}, ()):
         return ""
     return ", ".join(default) if isinstance(default, tuple) else str(default)
+
+
+def markdown() -> str:
+    """Make the README's table of settings."""
+    rows = ["| variable | default | what |", "|---|---|---|"]
+    rows += [
+        f"| `{name}` | {f'`{value}`' if value else ''} | {what} |" for name, value, what in table()
+    ]
+    return "\n".join(rows)

@@ -1,1 +1,1 @@
-"""The stores: each the only place that knows its engine."""
+"""Stores. The only modules that know an engine: an OpenSearch collection, or one SQLite file."""

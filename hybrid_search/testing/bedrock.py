@@ -91,7 +91,7 @@ class FakeBedrock:
         Args:
             fault: What happens to them.
             times: To so many requests only.
-            seconds: For so long only, from now.
+            seconds: For so long only, from the first of them.
             when: To requests for which this is true only.
 
         Returns:

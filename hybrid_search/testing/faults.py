@@ -73,7 +73,8 @@ class Rule:
         self.fault = fault
         self.released = threading.Event()
         self._left = times
-        self._until = None if seconds is None else time.monotonic() + seconds
+        self._seconds = seconds
+        self._first: float | None = None
         self._when = when
         self._lock = threading.Lock()
 
@@ -85,13 +86,16 @@ class Rule:
         """Say whether this request meets the fault, and count it if so."""
         if self._when is not None and not self._when(request):
             return False
-        if self._until is not None and time.monotonic() >= self._until:
-            return False
         with self._lock:
-            if self.released.is_set() or self._left == 0:
+            if self.released.is_set() or self._left == 0 or self._over():
                 return False
             self._left = None if self._left is None else self._left - 1
             return True
+
+    def _over(self) -> bool:
+        now = time.monotonic()
+        self._first = now if self._first is None else self._first
+        return self._seconds is not None and now - self._first >= self._seconds
 
 
 def ok() -> Fault:

@@ -33,6 +33,7 @@ def content(name, text):
         ("standard", "The Cats, and dogs", ["the", "cats", "and", "dogs"]),
         ("english", "The cats are running to the house", ["cat", "run", "hous"]),
         ("english", "James's book; the dogs’ owner", ["jame", "book", "dog", "owner"]),
+        ("english", "US vs. MS", ["us", "vs", "ms"]),
         ("french", "L'été, j’ai mangé à l'hôtel d’Évreux", ["mang", "hotel", "evreux"]),
         ("french", "jusqu'ici aujourd'hui", ["aujourd'hui"]),
         ("german", "Die größten Häuser der Straße", ["grosst", "haus", "strass"]),

@@ -159,11 +159,9 @@ class EmbeddedStore:
 
     def status(self) -> StoreStatus:
         """Count what is there, whatever the settings want."""
-        meta = self._meta()
-        counts = (0, 0, 0)
-        with self._reading() as connection:
-            if connection:
-                counts = connection.execute(_COUNTS).fetchone()
+        with self._database.reading() as connection:
+            meta = read_meta(connection)
+            counts = connection.execute(_COUNTS).fetchone() if meta else (0, 0, 0)
         return StoreStatus(
             backend="embedded",
             location=str(self._database.file or "memory"),
@@ -179,10 +177,12 @@ class EmbeddedStore:
 
     def drop(self) -> None:
         """Remove everything; an empty file stays, because other processes may have it open."""
-        if self._meta() is None:
+        self._database.check_open()
+        if not self._database.exists():
             return
         with self._database.writing() as connection:
-            drop_tables(connection)
+            if read_meta(connection):
+                drop_tables(connection)
         self._database.shrink()
 
     def close(self) -> None:

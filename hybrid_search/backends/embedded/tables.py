@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from hybrid_search.domain import IndexSpec
 
+APPLICATION_ID = 0x68796272
+"""Marks the file as ours ("hybr"): tables of somebody else are never touched."""
 LAYOUT = 1
 """The version of these tables."""
 TEXT_FIELDS: tuple[TextField, ...] = get_args(TextField)
@@ -92,9 +94,17 @@ class Meta:
 
 
 def read_meta(connection: sqlite3.Connection) -> Meta | None:
-    """Read the record; None where there is no index. Raises for the layout of a later version."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+    """Read the record; None where there is no index.
+
+    Raises ``StoreUnavailable`` for a file that is not ours, or of a later version.
+    """
+    names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master LIMIT 99")}
+    if not names:
         return None
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise StoreUnavailable(
+            "the file is a database of another program: choose another folder or collection"
+        )
     row = connection.execute(
         "SELECT layout, incarnation, spec, analysis, change, next_chunk FROM meta"
     ).fetchone()
@@ -108,6 +118,7 @@ def read_meta(connection: sqlite3.Connection) -> Meta | None:
 
 def create_tables(connection: sqlite3.Connection, spec: IndexSpec) -> Meta:
     """Make an empty index in the caller's transaction."""
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for statement in _CREATE:
         connection.execute(statement)
     meta = Meta(new_incarnation(), spec, analysis_fingerprint(), change=0, next_chunk=1)

@@ -73,19 +73,18 @@ class ForeignStore:
         """Which index this is, for people."""
         return f"OpenSearch at {self._connection.url} (index {self.collection}, read-only)"
 
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> Snapshot:
         """Resolve the name to physical indexes and check the named fields against each.
 
-        Raises ``InvalidInput`` for a field that is not there or of the wrong type, and
-        ``FingerprintMismatch`` where the vectors have another length than the embedder's.
+        Raises ``NotFound`` where there is none, ``InvalidInput`` for a field that is not there or
+        of the wrong type, and ``FingerprintMismatch`` where the vectors have another length than
+        the embedder's.
         """
-        resolved = self._resolve()
-        return None if resolved is None else resolved[0]
+        return self._resolve()[0]
 
     def fields(self, snapshot: Snapshot) -> Mapping[str, str]:  # noqa: ARG002
         """Name the fields that can be filtered on, nested objects with dots."""
-        resolved = self._resolve()
-        properties = resolved[1] if resolved else {}
+        properties = self._resolve()[1]
         return {n: TYPES[str(b["type"])] for n, b in properties.items() if b.get("type") in TYPES}
 
     def rank(
@@ -133,8 +132,6 @@ class ForeignStore:
     def chunks(self, tenant: str, document_id: str) -> list[Chunk]:
         """Find the documents whose id, or document field, is this one."""
         snapshot = self.snapshot()
-        if snapshot is None:
-            return []
         named: list[dict[str, Any]] = [{"ids": {"values": [document_id]}}]
         if self._names.document:
             named.append({"term": {self._names.document: document_id}})
@@ -160,8 +157,7 @@ class ForeignStore:
     def status(self) -> StoreStatus:
         """Count its documents."""
         snapshot = self.snapshot()
-        found = self._connection.read("GET", f"/{self.collection}/_count") if snapshot else {}
-        count = int(found.get("count", 0))
+        count = int(self._connection.read("GET", f"/{self.collection}/_count")["count"])
         return StoreStatus(
             backend="opensearch (read-only)",
             location=self._connection.url,
@@ -169,8 +165,8 @@ class ForeignStore:
             documents=count,
             chunks=count,
             size_bytes=0,
-            spec=snapshot.spec if snapshot else None,
-            indices=snapshot.indices if snapshot else (),
+            spec=snapshot.spec,
+            indices=snapshot.indices,
         )
 
     def drop(self) -> None:
@@ -181,13 +177,13 @@ class ForeignStore:
         """Close the connections."""
         self._connection.close()
 
-    def _resolve(self) -> tuple[Snapshot, dict[str, dict[str, Any]]] | None:
+    def _resolve(self) -> tuple[Snapshot, dict[str, dict[str, Any]]]:
         if self._cached and time.monotonic() < self._cached[0]:
             return self._cached[1], self._cached[2]
         try:
             found = self._connection.read("GET", f"/{self.collection}/_mapping")
-        except NotFound:
-            return None
+        except NotFound as error:
+            raise NotFound(f"there is no index {self.collection!r} to search read-only") from error
         properties: dict[str, dict[str, Any]] = {}
         for index, body in sorted(found.items()):
             own = flatten(body.get("mappings", {}).get("properties", {}))

@@ -224,6 +224,19 @@ def test_a_file_of_something_else_is_named(tmp_path):
                 call()
 
 
+def test_a_database_of_another_program_is_left_alone(tmp_path):
+    connection = sqlite3.connect(tmp_path / "docs.sqlite3")
+    with connection:
+        connection.execute("CREATE TABLE meta (precious)")
+        connection.execute("INSERT INTO meta VALUES ('data')")
+    with opened(tmp_path) as store:
+        for call in (store.snapshot, store.drop, lambda: write(store, ("a", "one"))):
+            with pytest.raises(StoreUnavailable, match="of another program"):
+                call()
+    assert connection.execute("SELECT * FROM meta").fetchall() == [("data",)]
+    connection.close()
+
+
 def test_a_damaged_file_is_named(tmp_path):
     with opened(tmp_path) as store:
         write(store, *((f"d{i}", f"word w{i}") for i in range(300)))

@@ -214,6 +214,18 @@ def test_a_chunk_id_that_is_taken_is_refused_whole():
         assert len(found(store, "word")) == 3
 
 
+def test_a_search_far_behind_the_writes_reads_everything_again():
+    with opened() as store:
+        write(store, ("a", "word"), ("b", "word"))
+        assert len(found(store, "word")) == 2
+        write(store, *((f"many{i}", "word") for i in range(60)))
+        store.delete("", ["a"])
+        for version in range(1005):
+            write(store, ("b", f"word {version}"))
+        assert len(found(store, "word")) == 61
+        assert found(store, "1004") == ["b"]
+
+
 def test_two_tenants_own_a_document_of_the_same_id():
     with opened() as store:
         write(store, ("handbook", "one"), tenant="a")
