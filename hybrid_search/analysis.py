@@ -143,7 +143,7 @@ def part_tokens(text: str) -> list[str]:
     >>> part_tokens("INV-2024 part_nn44")
     ['inv', '2024', 'part', 'nn44']
     """
-    return [part for code in code_tokens(text) for part in _PART.findall(code)]
+    return " ".join([_PARTS[code] for code in code_tokens(text)]).split()
 
 
 @cache
@@ -176,7 +176,12 @@ def _code(word: str) -> str:
     return _EDGES.sub("", fold(word))[:MAX_TOKEN]
 
 
+def _spaced_parts(code: str) -> str:
+    return " ".join(_PART.findall(code))
+
+
 _CODES = _Memo(_code)
+_PARTS = _Memo(_spaced_parts)
 
 
 def _words(text: str) -> re.Pattern[str]:

@@ -52,6 +52,7 @@ def names(family: str) -> tuple[str, ...]:
     return tuple(sorted(own | {entry.name for entry in entry_points(group=_group(family))}))
 
 
+@cache
 def factory(family: str, name: str) -> Callable[..., Any]:
     """Import one component and return its ``create``. Raises ``InvalidInput``."""
     if name not in names(family):

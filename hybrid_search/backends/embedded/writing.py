@@ -177,7 +177,6 @@ class Batch:
         head: Head | None,
     ) -> int:
         version = head.version + 1 if head else 1
-        start = self._meta
         self._connection.execute("SAVEPOINT document")
         try:
             self._remove_chunks(document.id)
@@ -186,7 +185,6 @@ class Batch:
             self._save_head(document, digest, len(numbers), version, deleted=False)
         except sqlite3.IntegrityError as error:
             self._connection.execute("ROLLBACK TO document")
-            self._meta = start
             raise DocumentError(f"a chunk id is already in use ({error})") from error
         finally:
             self._connection.execute("RELEASE document")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hybrid_search.domain import FieldType, IndexSpec
     from hybrid_search.languages import Language
 
-CODE_BREAKS = ("whitespace", *",;()[]{}<>\"'|=“”‘’„«»‹›")
+CODE_BREAKS = ("whitespace", *",;()[]{}<>\"'|=‘’‚‛“”„‟«»‹›")
 TYPES: Mapping[FieldType, dict[str, Any]] = {
     "keyword": {"type": "keyword"},
     "integer": {"type": "long"},

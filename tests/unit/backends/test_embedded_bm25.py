@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -102,6 +103,17 @@ def test_a_phrase_scores_like_one_rare_term():
         idf = 2 * math.log(1 + 0.5 / 3.5)
         by_document = {hit.document_id: hit.score for hit in hits}
         assert by_document == pytest.approx({"d0": idf * 2 / 3.2, "d2": idf / 2.2})
+
+
+def test_equal_sums_tie_whatever_the_order_of_their_parts():
+    with opened() as store:
+        texts = [
+            f"red {'green ' * g}{'blue ' * b}{'x1 ' * x}" for g, b, x in permutations((1, 2, 5))
+        ]
+        write(store, *((f"d{i}", text) for i, text in enumerate(texts)))
+        hits = rank(store, Match("content", "green blue x1")).hits
+        assert len({hit.score for hit in hits}) == 1
+        assert [hit.chunk_id for hit in hits] == sorted(hit.chunk_id for hit in hits)
 
 
 def test_codes_parts_and_content_are_separate():

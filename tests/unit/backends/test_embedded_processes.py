@@ -69,7 +69,7 @@ def test_a_kill_leaves_what_was_acknowledged_and_nothing_in_halves(tmp_path):
             for _ in range(chance.randint(0, 200_000)):
                 pass
             process.kill()
-            told = process.communicate()[0].split()
+            told = process.stdout.read().split()
         acknowledged = int(told[-1]) if told else acknowledged
         _check_whole(tmp_path, acknowledged)
 

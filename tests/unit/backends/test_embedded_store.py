@@ -1,31 +1,23 @@
-"""The store as a whole: files, fingerprints, failures, deadlines, threads, odd queries."""
+"""The store as a whole: files, fingerprints, failures of the file, threads."""
 
 from __future__ import annotations
 
 import sqlite3
 import stat
 import threading
-import time
-import unicodedata
 
-import numpy as np
 import pytest
 
 from hybrid_search import registry
-from hybrid_search.backends.embedded.database import until
 from hybrid_search.backends.embedded.failures import translated
 from hybrid_search.domain import (
     Ask,
-    Condition,
-    Deadline,
     Document,
     Match,
     Nearest,
-    Restriction,
     VectorSpace,
 )
 from hybrid_search.errors import (
-    DeadlineExceeded,
     FingerprintMismatch,
     InvalidInput,
     StoreFull,
@@ -195,7 +187,7 @@ def test_tokens_of_another_analysis_are_made_anew(tmp_path):
         _forget_tokens(tmp_path / "docs.sqlite3")
         assert found(store, "two") == ["b", "a"]
         _forget_tokens(tmp_path / "docs.sqlite3")
-        write(store, ("c", "two two"))
+        write(store, ("a", "one two x"), ("c", "two two"))
         assert found(store, "two") == ["c", "b", "a"]
         _forget_tokens(tmp_path / "docs.sqlite3")
         store.delete("", ["b"])
@@ -311,54 +303,6 @@ def test_after_close_every_method_says_closed(in_memory, tmp_path):
                 call()
 
 
-# --- Deadlines and failures as values ----------------------------------------------------------
-
-
-def test_one_failing_ask_leaves_the_others_their_answers():
-    with opened() as store:
-        write(store, ("a", "one"))
-        asks = [
-            Ask((Match("content", "one"),), 5),
-            Ask((Nearest(np.zeros(4, np.float32)),), 5),
-            Ask((Match("codes", "one"),), 5),
-        ]
-        good, bad, other = store.rank(store.snapshot(), asks, EVERYTHING)
-        assert [hit.document_id for hit in (*good.hits, *other.hits)] == ["a", "a"]
-        assert isinstance(bad, InvalidInput)
-
-
-def test_a_bad_filter_is_a_value_for_every_ask():
-    with opened() as store:
-        write(store, ("a", "one"))
-        asks = [Ask((Match("content", "one"),), 5)] * 2
-        held = Restriction(filter=Condition("nothing", "eq", 1))
-        failures = store.rank(store.snapshot(), asks, held)
-        assert [type(failure) for failure in failures] == [InvalidInput] * 2
-
-
-def test_a_deadline_that_has_passed_is_a_value():
-    with opened() as store:
-        write(store, ("a", "one"))
-        asks = [Ask((Match("content", "one"),), 5)] * 2
-        late = Deadline(time.monotonic())
-        failures = store.rank(store.snapshot(), asks, EVERYTHING, late)
-        assert [type(failure) for failure in failures] == [DeadlineExceeded] * 2
-        assert store.rank(store.snapshot(), asks, EVERYTHING, Deadline.after(60))[0].hits
-
-
-def test_a_deadline_stops_a_statement_in_the_middle():
-    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
-    connection = sqlite3.connect(":memory:")
-    with (
-        pytest.raises(DeadlineExceeded),
-        translated("here"),
-        until(Deadline.after(0.01), connection),
-    ):
-        connection.execute(endless).fetchone()
-    assert connection.execute("SELECT 1").fetchone() == (1,)
-    connection.close()
-
-
 # --- One moment, many threads ------------------------------------------------------------------
 
 
@@ -406,46 +350,3 @@ def test_searches_beside_a_writer_see_whole_batches(in_memory, tmp_path):
         assert all(len(sizes) == 1 and sizes.pop() % 10 == 0 for sizes in seen)
         assert len(found(store, "word")) == 100
         assert len(rank(store, Match("content", "word"), size=1000).hits) == 130
-
-
-# --- Odd queries -------------------------------------------------------------------------------
-
-ODD = [
-    "10/2019", "a:/b", "C++ (beta", '"open', "AND", "NEAR(a b)", "*:*", "\\", "content:one",
-    "one* OR -two", "'; DROP TABLE chunks; --", "👍", "\x00", "a\x00b", "\ud800 one", "", "   ",
-    "x" * 20_000, " ".join(f"w{i}" for i in range(5_000)), "é" * 300, "(" * 5_000, "%_%",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
-@pytest.mark.parametrize("field", ["content", "codes", "parts"])
-def test_odd_queries_are_literal_text(text, field):
-    with opened() as store:
-        write(store, ("a", "one two"), ("odd", "odd " + text[:40_000]))
-        for options in ({}, {"every": True}, {"phrase": True}):
-            hits = rank(store, Match(field, text, **options)).hits
-            assert all(np.isfinite(hit.score) for hit in hits)
-            if any(unicodedata.category(c)[0] in "LN" for c in text):
-                assert "odd" in [hit.document_id for hit in hits]
-
-
-def test_a_query_of_too_many_words_is_cut_with_a_note():
-    words = " ".join(f"w{i}" for i in range(5_000))
-    with opened() as store:
-        write(store, ("a", "w1023"), ("b", "w1024"), ("c", words))
-        answer = rank(store, Match("content", words))
-        assert [hit.document_id for hit in answer.hits] == ["c", "a"]
-        [note] = answer.notes
-        assert "5000 different words: the first 1024" in note
-        assert rank(store, Match("content", words, phrase=True)).hits[0].document_id == "c"
-
-
-def test_text_that_no_encoding_can_hold_is_stored_replaced():
-    with opened() as store:
-        write(store, Document("a\ud800", "one \udfff two\x00", "t\ud800", {"k\ud801": "v\ud802"}))
-        assert found(store, "one") == ["a\ufffd"]
-        [head] = store.scan_heads()
-        assert head.document.text == "one \ufffd two\x00"
-        assert store.heads("", ["a\ud800"])
-        assert store.chunks("", "a\ud800")[0].title == "t\ufffd"
-        assert store.delete("", ["a\ud800"])[0].status == "deleted"

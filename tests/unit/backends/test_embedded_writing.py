@@ -216,14 +216,27 @@ def test_a_chunk_id_that_is_taken_is_refused_whole():
 
 def test_a_search_far_behind_the_writes_reads_everything_again():
     with opened() as store:
-        write(store, ("a", "word"), ("b", "word"))
-        assert len(found(store, "word")) == 2
-        write(store, *((f"many{i}", "word") for i in range(60)))
-        store.delete("", ["a"])
+        write(store, *((f"d{i}", "word") for i in range(20)))
+        assert len(rank(store, Nearest(vector_of("word"))).hits) == 20
+        store.delete("", ["d1"])
         for version in range(1005):
-            write(store, ("b", f"word {version}"))
-        assert len(found(store, "word")) == 61
-        assert found(store, "1004") == ["b"]
+            write(store, ("d2", f"word {version}"))
+        assert len(found(store, "word")) == 19
+        assert len(rank(store, Nearest(vector_of("word"))).hits) == 19
+        assert found(store, "1004") == ["d2"]
+
+
+def test_a_store_that_follows_scores_like_one_that_starts(tmp_path):
+    with opened(tmp_path) as store:
+        write(store, *((f"d{i}", f"word {'other ' * i}") for i in range(20)))
+        queries = [Match("content", "word other"), Nearest(vector_of("word "))]
+        before = [rank(store, query).hits for query in queries]
+        write(store, ("d3", "word"), ("d19", "word"), ("new", "word " + "longer " * 50))
+        store.delete("", ["d0"])
+        after = [rank(store, query).hits for query in queries]
+        assert after != before
+        with opened(tmp_path) as fresh:
+            assert [rank(fresh, query).hits for query in queries] == after
 
 
 def test_two_tenants_own_a_document_of_the_same_id():
