@@ -150,7 +150,7 @@ class Asking:
             started = time.monotonic()
             hits: list[RankedHit] = []
             documents: dict[str, Any] = {}
-            for document, score in index.search(variant.text, request.candidates):
+            for document, score in _searched(name, index, variant.text, request.candidates):
                 key = chunk_key(document)
                 if key not in documents:
                     documents[key] = document
@@ -258,6 +258,16 @@ class _Batch:
         ]
 
 
+def _searched(name: str, index: Index, text: str, k: int) -> list[tuple[Any, float]]:
+    """Ask an object of others; whatever it raises is a leg that did not answer."""
+    try:
+        return list(index.search(text, k))
+    except HybridSearchError:
+        raise
+    except Exception as error:
+        raise Unavailable(f"{name} raised {type(error).__name__}: {error}") from error
+
+
 def name_of(index: Any) -> str:
     """Name an index: its leg's name, its own ``name``, or its class."""
     if isinstance(index, LegIndex):
@@ -302,7 +312,15 @@ def _summed_up(told: list[Told]) -> Asked:
     for one in told:
         if isinstance(one.answer, HybridSearchError):
             continue
-        rankings.append(Ranking(one.leg, one.answer.hits, one.variant.origin, one.variant.weight))
+        rankings.append(
+            Ranking(
+                leg=one.leg,
+                hits=one.answer.hits,
+                variant=one.variant.origin,
+                weight=one.variant.weight,
+                scored=not one.documents,
+            )
+        )
         notes += one.answer.notes
         documents |= one.documents
         if one.place is not None:

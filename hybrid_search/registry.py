@@ -25,7 +25,7 @@ from hybrid_search.errors import InvalidInput, choices
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-FAMILIES = ("legs", "fusion", "embedders", "backends", "chunkers")
+FAMILIES = ("legs", "fusion", "embedders", "backends", "chunkers", "loaders")
 """The folders that hold components, in reading order."""
 
 

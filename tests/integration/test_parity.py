@@ -55,7 +55,9 @@ def test_bm25_of_both_is_equally_good(
     """Cranfield, the first 100 queries: nDCG@10 within 0.01."""
     folder = shared_data / "cranfield"
     documents = [
-        Document(r["_id"], r["text"], r["title"]) for r in read(folder / "corpus.jsonl") if r["text"]
+        Document(r["_id"], r["text"], r["title"])
+        for r in read(folder / "corpus.jsonl")
+        if r["text"]
     ]
     queries = {r["_id"]: r["text"] for r in read(folder / "queries.jsonl")[:100]}
     lines = (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]
@@ -66,7 +68,9 @@ def test_bm25_of_both_is_equally_good(
     for where in ({"opensearch_url": node_url, "collection": f"{prefix}c"}, {"memory": True}):
         with connect(query_log=False, **options, **where) as search:
             assert search.add(documents).dead == []
-            runs.append({q: [h.document_id for h in search.search(t).hits] for q, t in queries.items()})
+            runs.append(
+                {q: [h.document_id for h in search.search(t).hits] for q, t in queries.items()}
+            )
     quality = [
         ir_measures.calc_aggregate(
             [nDCG @ 10],

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hybrid_search.backends.opensearch.queries import Layout
-from hybrid_search.backends.opensearch.reading import Reader, key_of
+from hybrid_search.backends.opensearch.reading import Reader, key_of, place_of
 from hybrid_search.backends.opensearch.topology import CACHED_SECONDS
 from hybrid_search.domain import Chunk, IndexSpec, Snapshot, StoreStatus, VectorSpace
 from hybrid_search.errors import InvalidInput, NotFound, ReadOnlyStore, choices
@@ -130,9 +130,11 @@ class ForeignStore:
         return {}
 
     def chunks(self, tenant: str, document_id: str) -> list[Chunk]:
-        """Find the documents whose id, or document field, is this one."""
+        """Find the documents whose key, id or document field is this one."""
         snapshot = self.snapshot()
-        named: list[dict[str, Any]] = [{"ids": {"values": [document_id]}}]
+        index, id_ = place_of(document_id, snapshot)
+        target = self.collection if id_ == document_id else index
+        named: list[dict[str, Any]] = [{"ids": {"values": [id_]}}]
         if self._names.document:
             named.append({"term": {self._names.document: document_id}})
         held: list[dict[str, Any]] = [{"bool": {"should": named, "minimum_should_match": 1}}]
@@ -143,7 +145,7 @@ class ForeignStore:
             "query": {"bool": {"filter": held}},
             "_source": {"excludes": [self._names.vector]},
         }
-        hits = self._connection.read("POST", f"/{self.collection}/_search", body)["hits"]["hits"]
+        hits = self._connection.read("POST", f"/{target}/_search", body)["hits"]["hits"]
         return [self._chunk(key_of(hit, snapshot), hit["_source"]) for hit in hits]
 
     def scan_heads(self, tenant: str | None = None) -> Iterator[Head]:
