@@ -154,7 +154,7 @@ class Asking:
                 key = chunk_key(document)
                 if key not in documents:
                     documents[key] = document
-                    hits.append(RankedHit(key, float(score)))
+                    hits.append(RankedHit(key, score))
             answer = Answer(tuple(hits[: request.candidates]))
             return Told(name, variant, answer, _ms(started), documents=documents)
 
@@ -259,9 +259,9 @@ class _Batch:
 
 
 def _searched(name: str, index: Index, text: str, k: int) -> list[tuple[Any, float]]:
-    """Ask an object of others; whatever it raises is a leg that did not answer."""
+    """Ask an object of others; what it raises, or can't be read, is a leg that did not answer."""
     try:
-        return list(index.search(text, k))
+        return [(document, float(score)) for document, score in index.search(text, k)]
     except HybridSearchError:
         raise
     except Exception as error:

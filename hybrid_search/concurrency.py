@@ -50,6 +50,7 @@ class Pool:
         and is raised once all calls have ended.
         """
         futures = [self.start(call) for call in calls]
+        wait(futures, timeout=None if deadline is None else deadline.remaining())
         return [outcome(future, deadline) for future in futures]  # type: ignore[arg-type]
 
     def close(self) -> None:

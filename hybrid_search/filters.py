@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 OPS: tuple[str, ...] = get_args(Op)
 BOUNDS = ("gt", "gte", "lt", "lte")
 MAX_CONDITIONS = 200
+MAX_DEPTH = 16
+"""Of ``and``, ``or`` and ``not`` within each other; engines take about 20."""
 _SHORT = (">=", "<=", "!=", "=", ">", "<")
 _BOUND_OF = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt"}
 
@@ -30,8 +32,14 @@ def parse(given: Any) -> Filter | None:
     >>> parse({"not": {"field": "team", "op": "eq", "value": "ops"}})
     Not(part=Condition(field='team', op='eq', value='ops'))
     """
+    return _parse(given, 0)
+
+
+def _parse(given: Any, depth: int) -> Filter | None:
     if given is None or isinstance(given, Condition | And | Or | Not):
         return given
+    if depth > MAX_DEPTH:
+        raise InvalidInput(f"filter is nested too deep: expected at most {MAX_DEPTH} levels")
     if not isinstance(given, dict):
         raise InvalidInput(f"filter is {given!r}: expected an object with field, op and value")
     if "field" in given:
@@ -42,10 +50,10 @@ def parse(given: Any) -> Filter | None:
             "or one of and, or, not"
         )
     if key == "not":
-        return Not(_part(given[key]))
+        return Not(_part(given[key], depth + 1))
     if not isinstance(given[key], list):
         raise InvalidInput(f"filter {key!r} is {given[key]!r}: expected a list of filters")
-    parts = tuple(_part(part) for part in given[key])
+    parts = tuple(_part(part, depth + 1) for part in given[key])
     return And(parts) if key == "and" else Or(parts)
 
 
@@ -90,6 +98,7 @@ def _check(tree: Filter, fields: Mapping[str, str]) -> Filter:
 def _check_condition(condition: Condition, fields: Mapping[str, str]) -> Condition:
     if condition.field not in fields:
         raise choices("filter field", condition.field, fields)
+    _refuse(condition.op, condition.value)
     kind = cast("FieldType", fields[condition.field])
     value = condition.value
     try:
@@ -112,6 +121,12 @@ def _condition(given: dict[str, Any]) -> Condition:
     if unknown:
         raise choices("filter key", min(unknown), ("field", "op", "value"))
     op, value = given.get("op", "eq"), given.get("value")
+    _refuse(op, value)
+    return Condition(str(given["field"]), cast("Op", op), value)
+
+
+def _refuse(op: Any, value: Any) -> None:
+    """Raise ``InvalidInput`` for an unknown op, or a value that is not of the op's form."""
     if op not in OPS:
         raise choices("filter op", op, OPS)
     if op == "in" and not isinstance(value, list | tuple):
@@ -121,11 +136,10 @@ def _condition(given: dict[str, Any]) -> Condition:
             f"filter op 'range' has the value {value!r}: expected an object with some of "
             f"{', '.join(BOUNDS)}"
         )
-    return Condition(str(given["field"]), cast("Op", op), value)
 
 
-def _part(given: Any) -> Filter:
-    part = parse(given)
+def _part(given: Any, depth: int) -> Filter:
+    part = _parse(given, depth)
     if part is None:
         raise InvalidInput("filter has an empty part")
     return part

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid_search import explaining, filters
 from hybrid_search.domain import Document, SearchRequest
 from hybrid_search.errors import NotFound
+from hybrid_search.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -114,19 +115,20 @@ class HybridSearch:
     def explain(self, query: str, id: str, **options: Any) -> Explanation:  # noqa: A002
         """Say where a chunk, or the best chunk of a document, stands for a query, and why."""
         request = self._request(query, options)
-        return explaining.explain(self.retriever, self.store, self.settings.tenant, request, id)
+        wanted, tenant = _stored_id(id), self.settings.tenant
+        return explaining.explain(self.retriever, self.store, tenant, request, wanted)
 
     def get(self, document_id: str) -> StoredDocument:
         """Read a document with its chunks. Raises ``NotFound``."""
-        tenant = self.settings.tenant
-        head = self.store.heads(tenant, [document_id]).get(document_id)
+        tenant, wanted = self.settings.tenant, _stored_id(document_id)
+        head = self.store.heads(tenant, [wanted]).get(wanted)
         if head is None:
             raise NotFound(f"there is no document {document_id!r} in this collection")
-        return StoredDocument(head, tuple(self.store.chunks(tenant, document_id)))
+        return StoredDocument(head, tuple(self.store.chunks(tenant, wanted)))
 
     def delete(self, *document_ids: str, refresh: bool = True) -> list[WriteResult]:
         """Remove documents with all their chunks: one result each, ``deleted`` or ``absent``."""
-        results = self.store.delete(self.settings.tenant, document_ids)
+        results = self.store.delete(self.settings.tenant, [_stored_id(i) for i in document_ids])
         if refresh and any(result.status == "deleted" for result in results):
             self.store.refresh()
         return results
@@ -156,6 +158,11 @@ class HybridSearch:
             if name in given:
                 given[name] = tuple(given[name])
         return SearchRequest(query, **{**defaults, **given})
+
+
+def _stored_id(document_id: str) -> str:
+    """Make an id what it became when the document was added."""
+    return clean(document_id)[0]
 
 
 def _as_document(given: Any) -> Document:

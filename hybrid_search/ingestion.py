@@ -9,6 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import orjson
+
 from hybrid_search.concurrency import Pool
 from hybrid_search.domain import Document, Prepared, PreparedChunk, WriteResult
 from hybrid_search.errors import HybridSearchError, InvalidInput
@@ -141,16 +143,20 @@ def embedded_text(chunk: Chunk, *, context: bool) -> str:
 
 def checked_document(document: Document) -> Document:
     """Clean a document's text. Raises ``InvalidInput`` where it can't be stored."""
-    if not document.id or len(document.id.encode("utf-8", "replace")) > MAX_ID:
+    id_ = clean(document.id)[0]
+    if not 1 <= len(id_.encode("utf-8")) <= MAX_ID:
         raise InvalidInput(f"document id {document.id[:80]!r}: expected 1 to {MAX_ID} bytes")
     try:
         # Plain JSON values only, so that every store gives back what was given.
-        plain = json.dumps(dict(document.metadata), default=_plain, ensure_ascii=False)
+        plain = json.dumps(
+            dict(document.metadata), default=_plain, ensure_ascii=False, allow_nan=False
+        )
         metadata = json.loads(whole(plain))
+        orjson.dumps(metadata)  # refuses what no engine takes: numbers of more than 64 bits
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"metadata of document {document.id!r} is not JSON: {error}") from error
     return Document(
-        id=clean(document.id)[0],
+        id=id_,
         text=clean(document.text)[0],
         title=clean(document.title)[0],
         metadata=metadata,

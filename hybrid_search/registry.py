@@ -72,6 +72,11 @@ def create(family: str, name: str, **parameters: Any) -> Any:
     for parameter in parameters:
         if parameter not in known:
             raise choices(f"parameter of {family} {name}", parameter, known)
+    for needed in known.values():
+        if needed.default is needed.empty and needed.name not in parameters:
+            raise InvalidInput(
+                f"{family} {name!r} needs the parameter {needed.name!r}, and it was not given"
+            )
     try:
         return make(**parameters)
     except ImportError as error:

@@ -181,11 +181,11 @@ class Retriever:
         self._asking.close()
 
     def _fused(self, request: SearchRequest) -> tuple[Asked, list[Fused]]:
+        _checked(request, self.legs)
         fusion: Fusion = registry.create(
             "fusion", "rrf", rank_constant=request.rank_constant, weights=dict(request.weights)
         )
         if request.offset >= request.candidates:
-            _checked(request, self.legs)
             return Asked(), []
         asked = self.ask(request)
         if asked.degraded and request.strict:
@@ -218,7 +218,7 @@ class Retriever:
 
 
 def _checked(request: SearchRequest, legs: Sequence[str]) -> tuple[SearchRequest, tuple[str, ...]]:
-    query, notes = clean(request.query)
+    query, notes = clean(request.query) if isinstance(request.query, str) else ("", ())
     if not query.strip():
         raise InvalidInput(f"query is {request.query!r}: expected some words")
     if len(query) > MAX_QUERY:
@@ -226,22 +226,25 @@ def _checked(request: SearchRequest, legs: Sequence[str]) -> tuple[SearchRequest
         notes += (f"the query was cut to its first {MAX_QUERY:,} characters",)
     for name in ("top_k", "candidates"):
         value = getattr(request, name)
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_WINDOW:
+        if not _whole_number(value) or not 1 <= value <= MAX_WINDOW:
             raise InvalidInput(f"{name} is {value!r}: expected a whole number, 1 to {MAX_WINDOW:,}")
-    end = request.offset + request.top_k
-    if request.offset < 0 or end > MAX_WINDOW:
+    offset = request.offset
+    if not _whole_number(offset) or not 0 <= offset <= MAX_WINDOW - request.top_k:
         raise InvalidInput(
-            f"offset is {request.offset}: expected 0 or more, with offset + top_k at most "
-            f"{MAX_WINDOW:,}"
+            f"offset is {offset!r}: expected 0 or more, with offset + top_k at most {MAX_WINDOW:,}"
         )
     if request.deadline is not None and not (
-        math.isfinite(request.deadline) and request.deadline > 0
+        isinstance(request.deadline, int | float) and 0 < request.deadline < math.inf
     ):
         raise InvalidInput(f"deadline is {request.deadline!r}: expected seconds above 0")
     for leg in (*(request.legs or ()), *request.weights):
         if leg not in legs:
             raise choices("leg", leg, legs)
     return replace(request, query=query), notes
+
+
+def _whole_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _window_notes(request: SearchRequest, total: int) -> tuple[str, ...]:

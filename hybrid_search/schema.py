@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid_search.domain import IndexSpec, VectorSpace
 from hybrid_search.errors import DocumentError, FingerprintMismatch, InvalidInput
+from hybrid_search.text import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,8 +58,8 @@ def stored_hash(document: Document, fields: Mapping[str, FieldType]) -> str:
     A field declared later changes it, so that adding the document again makes it filterable.
     """
     declared = sorted(set(fields) & set(document.metadata))
-    whole = content_hash(document)
-    return _digest("fields", whole, *declared) if declared else whole
+    content = content_hash(document)
+    return _digest("fields", content, *declared) if declared else content
 
 
 def text_hash(text: str) -> str:
@@ -133,8 +134,8 @@ def typed(kind: FieldType, value: Any) -> str | int | float | bool:
 
 
 def _keyword(value: Any) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    if isinstance(value, dict) or len(text) > MAX_KEYWORD:
+    text = whole(str(value).lower() if isinstance(value, bool) else str(value))
+    if value is None or isinstance(value, dict | list | tuple) or len(text) > MAX_KEYWORD:
         raise ValueError
     return text
 
@@ -142,7 +143,11 @@ def _keyword(value: Any) -> str:
 def _integer(value: Any) -> int:
     if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
         raise ValueError
-    number = int(value)
+    return _long(int(value))
+
+
+def _long(number: int) -> int:
+    """Return a number that fits 64 bits, as every engine keeps it."""
     if not -(2**63) <= number < 2**63:
         raise ValueError
     return number
@@ -165,7 +170,7 @@ def _boolean(value: Any) -> bool:
 
 def _date(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
-        return value
+        return _long(value)
     if isinstance(value, datetime):
         moment = value
     elif isinstance(value, date):
@@ -215,9 +220,19 @@ def refuse_other_space(stored: IndexSpec, wanted: VectorSpace | None, where: str
     )
 
 
+def refuse_other_reader(stored: IndexSpec, wanted: IndexSpec, where: str) -> None:
+    """Raise ``FingerprintMismatch`` when what is searched for can't be compared with the index."""
+    refuse_other_space(stored, wanted.space, where)
+    if stored.space and wanted.space and stored.space_type != wanted.space_type:
+        raise FingerprintMismatch(
+            f"{where} compares vectors by {stored.space_type}; the settings ask for "
+            f"{wanted.space_type}. Use the same setting, or make a new collection"
+        )
+
+
 def refuse_other_writer(stored: IndexSpec, wanted: IndexSpec, where: str) -> None:
     """Raise ``FingerprintMismatch`` when what would be written does not fit what is there."""
-    refuse_other_space(stored, wanted.space, where)
+    refuse_other_reader(stored, wanted, where)
     named = {
         "embedding model": (stored.space, wanted.space),
         "language": (stored.language, wanted.language),
@@ -229,6 +244,12 @@ def refuse_other_writer(stored: IndexSpec, wanted: IndexSpec, where: str) -> Non
             raise FingerprintMismatch(
                 f"{where} was made with {what} {has}; the settings ask for {asks}. Searching it "
                 "still works; to write, use the same setting or another collection"
+            )
+    for name, kind in wanted.fields.items():
+        if stored.fields.get(name, kind) != kind:
+            raise FingerprintMismatch(
+                f"{where} holds field {name!r} as {stored.fields[name]}; the settings say {kind}. "
+                "Use the same type, another field name, or a new collection"
             )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from hybrid_search.domain import Contribution, Fused
@@ -57,9 +58,13 @@ def create(rank_constant: float = 60, weights: Mapping[str, float] | None = None
     >>> [(f.chunk_id, round(f.score, 4)) for f in fused]
     [('2', 0.8333), ('6', 0.75), ('7', 0.5833)]
     """
-    if not (math.isfinite(rank_constant) and rank_constant >= 0):
+    if not _usable(rank_constant):
         raise InvalidInput(f"rank_constant is {rank_constant!r}: expected a number of 0 or more")
     for leg, weight in (weights or {}).items():
-        if not (math.isfinite(weight) and weight >= 0):
+        if not _usable(weight):
             raise InvalidInput(f"weight of {leg} is {weight!r}: expected a number of 0 or more")
     return RRF(rank_constant, weights or {})
+
+
+def _usable(number: object) -> bool:
+    return isinstance(number, Real) and 0 <= number < math.inf

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BM25Leg:
-    """Any of the words, the rarer and denser the better (k1 = 1.2, b = 0.75 in both backends)."""
+    """Any of the words, the rarer and denser the better (k1 = 1.2, b = 0.75 in both backends).
+
+    Raw scores of OpenSearch 2.x are k1 + 1 times those of 3.x and of the embedded store: Lucene
+    dropped a constant factor, which changes no order.
+    """
 
     name: str = "bm25"
     needs_vector: bool = False

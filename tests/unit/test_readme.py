@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,3 +41,33 @@ def test_named_scripts_can_be_run(script: str) -> None:
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)\)", README))
 def test_links_lead_somewhere(link: str) -> None:
     assert (ROOT / link).exists()
+
+
+CONSOLE = re.findall(r"^\$ (hybrid-search .*)\n((?:.*\n)*?)```", README, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("onnxruntime", reason="needs hybrid_search[local]")
+    home = tmp_path_factory.mktemp("readme")
+    run("hybrid-search demo", home)
+    return home
+
+
+def run(command: str, home: Path) -> str:
+    program = [str(Path(sys.executable).parent / "hybrid-search"), *shlex.split(command)[1:]]
+    kept = {k: v for k, v in os.environ.items() if "OPENSEARCH" not in k}
+    environment = {**kept, "HYBRID_SEARCH_HOME": str(home), "COLUMNS": "88"}
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(("command", "shown"), CONSOLE, ids=[c for c, _ in CONSOLE])
+def test_commands_print_what_is_shown(command: str, shown: str, demo_home: Path) -> None:
+    """Ranks are compared; scores differ in their last digits from machine to machine."""
+    printed = run(command, demo_home)
+    lines = {" ".join(re.findall(r"#\d+|[\w/-]+\.md", line)) for line in printed.splitlines()}
+    for line in shown.splitlines():
+        ranks = " ".join(re.findall(r"#\d+|[\w/-]+\.md", line))
+        assert ranks in lines, f"{ranks!r} of the README is not in:\n{printed}"

@@ -66,7 +66,7 @@ class Bulk:
         self._connection = connection
 
     def send(self, operations: Sequence[Operation]) -> list[Item]:
-        """Send all operations: one item each, in order.
+        """Send all operations: one item each, in order. A request too large is halved.
 
         Raises ``StoreFull``, ``AccessDenied`` and, when retrying did not help,
         ``StoreUnavailable`` or ``Throttled``.
@@ -87,7 +87,14 @@ class Bulk:
             if waiting is not None:
                 raise waiting
 
-        retries.call(once, retries.INGEST)
+        try:
+            retries.call(once, retries.INGEST)
+        except DocumentError as error:  # about the whole request: too large for the node
+            if len(left) == 1:
+                items[left[0]] = Item("dead", str(error))
+                return
+            for half in (left[: len(left) // 2], left[len(left) // 2 :]):
+                self._send_slice(operations, half, items)
 
     def _once(
         self, operations: Sequence[Operation], numbers: list[int], items: dict[int, Item]

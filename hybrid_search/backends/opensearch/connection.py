@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,7 @@ class Connection:
     """Sends requests and raises our own errors. Safe to share between threads."""
 
     def __init__(self, access: Access) -> None:
-        self.url = access.url
+        self.url = _without_login(access.url)
         self._timeout = access.timeout
         self._client = _client(access)
 
@@ -117,8 +118,14 @@ class Connection:
 
 
 def dump(value: Any) -> bytes:
-    """Serialise to JSON; numpy arrays become lists of the shortest digits that read back equal."""
-    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    """Serialise to JSON; numpy arrays become lists of the shortest digits that read back equal.
+
+    Raises ``InvalidInput`` for what JSON can't hold, such as a lone surrogate.
+    """
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+    except TypeError as error:
+        raise InvalidInput(f"a value can't be sent to OpenSearch: {error}") from error
 
 
 class _Json(JSONSerializer):
@@ -147,7 +154,7 @@ def _client(access: Access) -> OpenSearch:
     if access.sigv4:
         options["http_auth"] = _signer(access.region)
     elif access.user:
-        options["http_auth"] = (access.user, access.password)
+        options["headers"] = {"authorization": _basic(access.user, access.password)}
     try:
         return OpenSearch(access.url, **options)
     except (ValueError, TypeError) as error:
@@ -173,6 +180,17 @@ def _signer(region: str) -> Urllib3AWSV4SignerAuth:
             "signing requests needs a region: set HYBRID_SEARCH_REGION or AWS_REGION"
         )
     return Urllib3AWSV4SignerAuth(credentials, region, "es")
+
+
+def _basic(user: str, password: str) -> str:
+    """Make the header in UTF-8 (RFC 7617); the client's own is in Latin-1."""
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def _without_login(url: str) -> str:
+    """Take user and password out of an address: it stands in messages and logs."""
+    scheme, mark, rest = url.partition("://")
+    return scheme + mark + rest.rpartition("@")[2]
 
 
 def _short(error: exceptions.TransportError) -> str:

@@ -34,7 +34,7 @@ class Layout:
     document_id: str = "document_id"
     filter_prefix: str = "fields."
     dates: frozenset[str] = frozenset()
-    """Fields whose dates have a format of their own: bounds are marked as milliseconds."""
+    """Fields that hold dates: they are compared by milliseconds, whatever their own format."""
 
 
 @dataclass(slots=True)
@@ -138,7 +138,7 @@ def compile_filter(tree: Filter, layout: Layout) -> dict[str, Any]:
             return {"bool": {"filter": [compile_filter(part, layout) for part in tree.parts]}}
         case Or():
             parts = [compile_filter(part, layout) for part in tree.parts]
-            return {"bool": {"should": parts, "minimum_should_match": 1}}
+            return _any(parts)
         case Not():
             return {"bool": {"must_not": [compile_filter(tree.part, layout)]}}
 
@@ -150,8 +150,7 @@ def _condition(condition: Condition, layout: Layout) -> dict[str, Any]:
             return _equals(field, condition.value, layout)
         case "in":
             if condition.field in layout.dates:
-                some = [_equals(field, value, layout) for value in condition.value]
-                return {"bool": {"should": some, "minimum_should_match": 1}}
+                return _any([_equals(field, value, layout) for value in condition.value])
             return {"terms": {field: list(condition.value)}}
         case "range":
             return _range(field, condition.value, layout)
@@ -167,5 +166,25 @@ def _equals(field: str, value: Any, layout: Layout) -> dict[str, Any]:
 
 
 def _range(field: str, bounds: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-    dated = field.removeprefix(layout.filter_prefix) in layout.dates
-    return {"range": {field: {**bounds, **({"format": "epoch_millis"} if dated else {})}}}
+    if field.removeprefix(layout.filter_prefix) in layout.dates:
+        bounds = _milliseconds(bounds)
+    return {"range": {field: dict(bounds)}}
+
+
+def _milliseconds(bounds: Mapping[str, Any]) -> dict[str, Any]:
+    """Write bounds of a date as gte and lt.
+
+    The engine rounds gt and lte up within the millisecond, and before 1970 in the wrong direction:
+    a date is then not found at itself (measured on 2.19.1 and 3.5.0).
+    """
+    least = [bounds[b] + more for b, more in (("gte", 0), ("gt", 1)) if b in bounds]
+    above = [bounds[b] + more for b, more in (("lt", 0), ("lte", 1)) if b in bounds]
+    made: dict[str, Any] = {"format": "epoch_millis"}
+    return made | ({"gte": max(least)} if least else {}) | ({"lt": min(above)} if above else {})
+
+
+def _any(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Ask for at least one of the parts; the engine takes a list of none for everything."""
+    if not parts:
+        return {"match_none": {}}
+    return {"bool": {"should": parts, "minimum_should_match": 1}}

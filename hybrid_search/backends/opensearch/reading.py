@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hybrid_search.backends.opensearch.connection import dump
 from hybrid_search.backends.opensearch.failures import TooManyClausesError, failure_of
 from hybrid_search.backends.opensearch.queries import MAX_TERMS, Compiler, restriction
 from hybrid_search.domain import Answer, Chunk, Constant, Match, Nearest, RankedHit
-from hybrid_search.errors import HybridSearchError
+from hybrid_search.errors import HybridSearchError, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,7 @@ class Reader:
             filter=restriction(self._layout, held, only),
             max_terms=max_terms,
         )
-        size = ask.size if ask.limit is None else min(ask.size, ask.limit) + 1
+        size = ask.size if ask.limit is None else ask.limit + 1
         bodies = []
         for query in ask.alternatives:
             compiler.size = size if not isinstance(query, Nearest) else ask.size
@@ -120,10 +121,10 @@ class Reader:
             sent = self._connection.read("POST", "/_msearch", lines=lines, deadline=deadline)
         except HybridSearchError as error:
             return [error] * len(bodies)
-        responses: list[Any] = sent["responses"]
+        responses: list[Any] = sent.get("responses", []) if isinstance(sent, dict) else []
         if len(responses) != len(bodies):
             message = f"{len(bodies)} searches were sent, {len(responses)} were answered"
-            raise HybridSearchError(message)
+            return [StoreUnavailable(message)] * len(bodies)
         return responses
 
     def _parse(self, response: Any, notes: tuple[str, ...], snapshot: Snapshot) -> Outcome:
@@ -204,7 +205,7 @@ def _first_telling(ask: Ask, outcomes: list[Outcome]) -> Outcome:
             return outcome
         if outcome.hits:
             crowded = ask.limit is not None and len(outcome.hits) > ask.limit
-            return _emptied(outcome) if crowded else outcome
+            return _emptied(outcome) if crowded else replace(outcome, hits=outcome.hits[: ask.size])
     return outcomes[0]
 
 

@@ -42,7 +42,6 @@ class OpenSearchStore:
         self.collection = collection
         self._connection = connection
         self._topology = Topology(connection, collection, wanted)
-        self._reader = Reader(connection, Layout())
         self._writer = Writer(connection, self._topology)
 
     @property
@@ -66,19 +65,19 @@ class OpenSearchStore:
         deadline: Deadline | None = None,
     ) -> list[Answer | HybridSearchError]:
         """Put all asks in one multi-search; on the new index where the resolved one was dropped."""
-        answers = self._reader.rank(snapshot, asks, restriction, deadline)
+        answers = self._reader(snapshot).rank(snapshot, asks, restriction, deadline)
         if any(isinstance(answer, NotFound) for answer in answers):
             self._topology.forget()
             moved = self.snapshot()
             if moved is not None and moved.indices != snapshot.indices:
-                answers = self._reader.rank(moved, asks, restriction, deadline)
+                answers = self._reader(moved).rank(moved, asks, restriction, deadline)
         return answers
 
     def fetch(
         self, snapshot: Snapshot, hits: Sequence[RankedHit], deadline: Deadline | None = None
     ) -> dict[str, Chunk]:
         """Read chunks with one multi-get, without their vectors."""
-        found = self._reader.fetch(snapshot, hits, deadline)
+        found = self._reader(snapshot).fetch(snapshot, hits, deadline)
         return {k: chunk_of(source) for k, source in found.items() if source["kind"] == "chunk"}
 
     def write(
@@ -148,7 +147,7 @@ class OpenSearchStore:
         body: dict[str, Any] = {
             "size": PAGE,
             "query": {"bool": {"filter": held}},
-            "sort": [{"tenant": "asc"}, {"document_id": "asc"}],
+            "sort": [{"document_id": "asc"}, {"tenant": "asc"}],
             "pit": {"id": pit, "keep_alive": KEEP_ALIVE},
             "track_total_hits": False,
         }
@@ -180,6 +179,12 @@ class OpenSearchStore:
             version=self._version(),
             deleted=counts.get("deleted", 0),
             pending=counts.get("pending", 0),
+        )
+
+    def _reader(self, snapshot: Snapshot) -> Reader:
+        fields = snapshot.spec.fields.items()
+        return Reader(
+            self._connection, Layout(dates=frozenset(n for n, k in fields if k == "date"))
         )
 
     def _counts(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid_search.backends.opensearch.mapping import field_mapping, index_body, live_fields
 from hybrid_search.domain import Snapshot
 from hybrid_search.errors import InvalidInput, NotFound, Refused
-from hybrid_search.schema import from_meta, refuse_other_space, refuse_other_writer
+from hybrid_search.schema import from_meta, refuse_other_reader, refuse_other_writer
 
 if TYPE_CHECKING:
     from hybrid_search.backends.opensearch.connection import Connection
@@ -63,7 +63,7 @@ class Topology:
         except NotFound:
             return None
         index, spec = self._own(found)
-        refuse_other_space(spec, self._wanted.space, self.where)
+        refuse_other_reader(spec, self._wanted, self.where)
         snapshot = Snapshot((index,), spec)
         self._read = (time.monotonic() + CACHED_SECONDS, snapshot)
         return snapshot
