@@ -80,6 +80,7 @@ class Explanation:
     document_id: str
     text: str
     title: str
+    headings: tuple[str, ...]
     rank: int | None
     total: int
     score: float
@@ -129,6 +130,7 @@ def explain(
         document_id=chunk.document_id,
         text=chunk.text,
         title=chunk.title,
+        headings=chunk.headings,
         rank=places.get(best),
         total=len(fused),
         score=found.score if found else 0.0,
@@ -195,7 +197,8 @@ def _why(
     ranking: Ranking, given: Contribution | None, score: float | None, last: float | None
 ) -> str:
     if given is not None:
-        return f"rank {given.rank} of {len(ranking.hits)}"
+        count = len(ranking.hits)
+        return f"rank {given.rank} of the {count} that this leg found"
     if not ranking.hits:
         return "the leg had nothing to say to this query"
     if score is None:

@@ -96,6 +96,11 @@ def _check(tree: Filter, fields: Mapping[str, str]) -> Filter:
 
 
 def _check_condition(condition: Condition, fields: Mapping[str, str]) -> Condition:
+    if not fields:
+        raise InvalidInput(
+            f"filter on {condition.field!r}: this collection declares no field to filter on. "
+            "Declare some with HYBRID_SEARCH_FIELDS (name=type, ...) and add the documents again"
+        )
     if condition.field not in fields:
         raise choices("filter field", condition.field, fields)
     _refuse(condition.op, condition.value)

@@ -56,7 +56,7 @@ def names(family: str) -> tuple[str, ...]:
 def factory(family: str, name: str) -> Callable[..., Any]:
     """Import one component and return its ``create``. Raises ``InvalidInput``."""
     if name not in names(family):
-        raise choices(family, name, names(family))
+        raise choices(family.removesuffix("s"), name, names(family))
     for entry in entry_points(group=_group(family), name=name):
         made: Callable[..., Any] = entry.load()
         return made
@@ -94,7 +94,8 @@ def describe(family: str, name: str) -> Component:
     make = factory(family, name)
     parameters = {p.name: _show(p) for p in inspect.signature(make).parameters.values()}
     module = inspect.getmodule(make)
-    file = module.__name__.replace(".", "/") + ".py" if module else ""
+    file = module.__name__.replace(".", "/") if module else ""
+    file += "/__init__.py" if hasattr(module, "__path__") else ".py"
     summary = (inspect.getdoc(module) or inspect.getdoc(make) or "").split("\n")[0]
     needs = getattr(module, "missing", lambda: "")()
     return Component(family, name, file, summary, parameters, needs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
@@ -52,6 +53,15 @@ def _literal(text: str) -> Any:
         return text
 
 
+def _address(value: Any) -> Any:
+    """Take ``http://`` or ``https://`` with a host, or nothing."""
+    parts = urlsplit(value) if isinstance(value, str) and value else None
+    if parts is not None and not (parts.scheme in ("http", "https") and parts.hostname):
+        raise ValueError("expected something like https://host:9200")
+    return value
+
+
+Address = Annotated[str, BeforeValidator(_address)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 Pairs = Annotated[dict[str, V], NoDecode, BeforeValidator(_paired)]
 
@@ -73,7 +83,7 @@ class Settings(BaseSettings):
     collection: str = Field("docs", description="which collection: an alias, or an embedded file")
     tenant: str = Field("", description="whose documents are written, and the only ones found")
 
-    opensearch_url: str = Field(
+    opensearch_url: Address = Field(
         "",
         validation_alias=AliasChoices(f"{PREFIX}OPENSEARCH_URL", "OPENSEARCH_URL"),
         description="node or load balancer; empty = embedded store (OPENSEARCH_URL is read too)",
@@ -117,7 +127,7 @@ class Settings(BaseSettings):
         None, description="length of the vectors, where it can be chosen"
     )
     normalize: bool = Field(True, description="unit vectors, where it can be chosen")  # noqa: FBT003
-    embedding_endpoint: str = Field("", description="endpoint of Bedrock, e.g. a VPC endpoint")
+    embedding_endpoint: Address = Field("", description="endpoint of Bedrock, e.g. a VPC endpoint")
     embedding_concurrency: int = Field(8, ge=1, le=256, description="embedding calls at a time")
     embedder_options: Pairs[Any] = Field(
         default_factory=dict, description="further parameters of the embedder: name=value, ..."

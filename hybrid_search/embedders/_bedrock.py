@@ -17,7 +17,7 @@ from hybrid_search.embedders._bedrock_errors import (
     failures,
     translate,
 )
-from hybrid_search.errors import ModelUnavailable
+from hybrid_search.errors import InvalidInput, ModelUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,6 +113,11 @@ class Runtime:
             )
         except failures() as error:
             raise translate(error, "", target.region) from error
+        except ValueError as error:  # e.g. a region of no letters makes no endpoint
+            raise InvalidInput(
+                f"no client for Bedrock can be made ({error}): check HYBRID_SEARCH_REGION, "
+                "AWS_REGION, AWS_DEFAULT_REGION and HYBRID_SEARCH_EMBEDDING_ENDPOINT"
+            ) from error
 
     def _forget(self, client: Any) -> None:
         """Drop session and clients, unless another thread has done so already."""

@@ -67,4 +67,4 @@ def create(rank_constant: float = 60, weights: Mapping[str, float] | None = None
 
 
 def _usable(number: object) -> bool:
-    return isinstance(number, Real) and 0 <= number < math.inf
+    return isinstance(number, Real) and 0 <= float(number) < math.inf

@@ -6,10 +6,11 @@ import base64
 import hashlib
 import json
 import re
+import secrets
 
 import pytest
 
-from hybrid_search.errors import AccessDenied
+from hybrid_search.errors import AccessDenied, StoreUnavailable
 from tests import nodes
 from tests.contract.stores import connected
 from tests.proxy import RecordingProxy
@@ -23,6 +24,7 @@ DOCUMENTS = [
     {"id": "b", "text": "Ask for leave two weeks ahead.", "metadata": {"team": "people"}},
 ]
 QUERY = "who lost power in INV-2024-7831?"
+FIELDS = {"team": "keyword"}
 FILTER = {"field": "team", "op": "exists"}
 
 
@@ -32,17 +34,20 @@ def proxy(node_url):
         yield made
 
 
-@pytest.fixture
-def name(prefix):
-    return f"{prefix}calls"
+@pytest.fixture(scope="module")
+def name(node_url):
+    """A collection of two documents."""
+    prefix = f"hybrid-search-test-{secrets.token_hex(4)}-"
+    with connected(f"{prefix}calls", opensearch_url=node_url, fields=FIELDS) as search:
+        search.add(DOCUMENTS)
+    yield f"{prefix}calls"
+    nodes.remove(node_url, prefix)
 
 
 @pytest.fixture
 def search(proxy, name):
-    """A connection with nothing remembered to a collection of two documents."""
-    with connected(name, opensearch_url=proxy.url, fields={"team": "keyword"}) as made:
-        made.add(DOCUMENTS)
-    with connected(name, opensearch_url=proxy.url, fields={"team": "keyword"}) as made:
+    """A connection to it with nothing remembered."""
+    with connected(name, opensearch_url=proxy.url, fields=FIELDS) as made:
         proxy.clear()
         yield made
 
@@ -146,7 +151,8 @@ def test_whatever_reads_asks_only_about_the_collection(search, proxy, name):
 # --- Writing --------------------------------------------------------------------------------
 
 
-def test_the_first_add_makes_the_index_and_uses_the_write_alias(proxy, name):
+def test_the_first_add_makes_the_index_and_uses_the_write_alias(proxy, prefix):
+    name = f"{prefix}first"
     with connected(name, opensearch_url=proxy.url) as search:
         assert search.add(DOCUMENTS).added == 2
     calls = made(proxy)
@@ -179,8 +185,9 @@ def test_adding_again_what_is_there_writes_nothing(search, proxy, name):
 
 
 def test_a_chunk_has_twice_the_version_and_deleting_deletes_no_record(search, proxy):
-    search.add([{**DOCUMENTS[0], "text": "Another text."}])
-    search.delete("a")
+    for text in ("One text.", "Another text."):
+        search.add([{"id": "c", "text": text}])
+    search.delete("c")
     bulks = [call for call in proxy.calls if call.path.startswith("/_bulk")]
     chunks = [
         (next(iter(action.values()))["version"], source["kind"])
@@ -188,7 +195,7 @@ def test_a_chunk_has_twice_the_version_and_deleting_deletes_no_record(search, pr
         for action, source in zip(call.lines()[::2], call.lines()[1::2], strict=True)
         if source.get("kind") in ("chunk", "blank")
     ]
-    assert chunks == [(2 * 2, "chunk"), (2 * 3, "blank")]
+    assert chunks == [(2 * 1, "chunk"), (2 * 2, "chunk"), (2 * 3, "blank")]
     assert not [line for call in bulks for line in call.lines() if "delete" in line]
     assert not [call for call in proxy.calls if call.method == "DELETE"]
 
@@ -196,14 +203,34 @@ def test_a_chunk_has_twice_the_version_and_deleting_deletes_no_record(search, pr
 # --- Signing in -----------------------------------------------------------------------------
 
 
-def test_basic_auth_is_sent_with_every_call(proxy, name):
-    with connected(
-        name, opensearch_url=proxy.url, opensearch_user="ann", opensearch_password="se:cret é"
-    ) as search:
-        search.add(DOCUMENTS)
+@pytest.mark.parametrize("inside", [False, True], ids=["settings", "in the address"])
+def test_basic_auth_is_sent_with_every_call_and_never_shown(proxy, name, inside):
+    where = {
+        "opensearch_url": proxy.url,
+        "opensearch_user": "ann",
+        "opensearch_password": "p:assé",
+    }
+    if inside:
+        login = "ann:p%3Aass%C3%A9@"
+        where = {"opensearch_url": proxy.url.replace("://", f"://{login}")}
+    with connected(name, **where, fields=FIELDS) as search:
+        search.add([*DOCUMENTS, {"id": "d", "text": "d"}])
         search.search(QUERY)
-    expected = "Basic " + base64.b64encode("ann:se:cret é".encode()).decode()
+        assert "ass" not in search.description + search.status().location
+    expected = "Basic " + base64.b64encode("ann:p:assé".encode()).decode()
     assert {lowered(call)["authorization"] for call in proxy.calls} == {expected}
+
+
+def test_a_password_in_the_address_is_in_no_message(proxy, name):
+    proxy.drop(lambda call: True)
+    address = proxy.url.replace("://", "://ann:secret@")
+    with (
+        connected(name, opensearch_url=address) as search,
+        pytest.raises(StoreUnavailable) as caught,
+    ):
+        search.search(QUERY)
+    assert "secret" not in str(caught.value)
+    assert proxy.url in str(caught.value)
 
 
 def test_a_refused_sign_in_is_one_line_of_advice_and_not_tried_again(search, proxy):
@@ -240,9 +267,13 @@ def test_signed_requests_sign_what_no_proxy_changes(proxy, name, monkeypatch, to
     else:
         monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
     with connected(
-        name, opensearch_url=proxy.url, opensearch_auth="sigv4", region="eu-west-1"
+        name,
+        opensearch_url=proxy.url,
+        opensearch_auth="sigv4",
+        region="eu-west-1",
+        fields=FIELDS,
     ) as search:
-        search.add(DOCUMENTS)
+        search.add([*DOCUMENTS, {"id": "e", "text": f"token {token}"}])
         assert search.search(QUERY).hits
     signed = {"host", "x-amz-content-sha256", "x-amz-date"} | (
         {"x-amz-security-token"} if token else set()
@@ -260,7 +291,7 @@ def test_signed_requests_sign_what_no_proxy_changes(proxy, name, monkeypatch, to
         assert headers.get("x-amz-security-token", "") == token
 
 
-def test_signing_without_credentials_or_region_says_what_to_set(name, monkeypatch, tmp_path):
+def test_signing_without_credentials_says_what_to_set(monkeypatch, tmp_path):
     for variable in (
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -272,4 +303,4 @@ def test_signing_without_credentials_or_region_says_what_to_set(name, monkeypatc
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     with pytest.raises(AccessDenied, match="AWS_PROFILE"):
-        connected(name, opensearch_url="https://localhost:9", opensearch_auth="sigv4", region="x")
+        connected("any", opensearch_url="https://localhost:9", opensearch_auth="sigv4", region="x")

@@ -1,7 +1,7 @@
 """What looks like a code, and what the leg asks for when there is one."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_search.domain import Ask, Constant, Match, Scored, Variant
@@ -79,6 +79,7 @@ def test_no_more_codes_than_the_limit():
     assert [code.text for code in found] == [f"X-{n}" for n in range(identifier.MAX_CODES)]
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_can_be_read(text):
     found = identifier.codes(text)
@@ -86,6 +87,7 @@ def test_any_text_can_be_read(text):
     assert all(any(c.isalnum() for c in code.text) for code in found)
 
 
+@settings(deadline=None)
 @given(
     st.text("abcXYZ ,.?", max_size=20),
     st.from_regex(r"[A-Z]{2,4}-[0-9]{2,6}", fullmatch=True),

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_search.domain import Contribution, RankedHit, Ranking
@@ -32,6 +32,7 @@ rankings = st.lists(
 constants = st.floats(0, 1000)
 
 
+@settings(deadline=None)
 @given(rankings, constants, st.randoms())
 def test_the_order_of_the_rankings_changes_no_bit(given_rankings, constant, random):
     fuse = rrf.create(constant)
@@ -40,6 +41,7 @@ def test_the_order_of_the_rankings_changes_no_bit(given_rankings, constant, rand
     assert [(f.chunk_id, f.score.hex()) for f in fuse(shuffled)] == one
 
 
+@settings(deadline=None)
 @given(rankings, constants)
 def test_contributions_are_the_formula_and_sum_to_the_score(given_rankings, constant):
     for fused in rrf.create(constant)(given_rankings):
@@ -51,6 +53,7 @@ def test_contributions_are_the_formula_and_sum_to_the_score(given_rankings, cons
         assert fused.score == math.fsum(c.points for c in fused.contributions)
 
 
+@settings(deadline=None)
 @given(rankings, constants)
 def test_every_chunk_comes_once_best_first(given_rankings, constant):
     fused = rrf.create(constant)(given_rankings)
@@ -59,6 +62,7 @@ def test_every_chunk_comes_once_best_first(given_rankings, constant):
     assert keys == sorted(keys)
 
 
+@settings(deadline=None)
 @given(rankings, constants, st.floats(0.1, 10))
 def test_a_leg_with_weight_nought_changes_no_order_of_what_others_found(rs, constant, weight):
     extra = ranking("extra", reversed(IDS), weight)

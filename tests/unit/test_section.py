@@ -1,7 +1,7 @@
 """Cutting at headings: exact slices, nothing lost, nothing over the limit."""
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_search.chunkers import section
@@ -32,6 +32,7 @@ documents = st.lists(st.tuples(lines, st.sampled_from(["\n", "\r\n", "\n\n", "\r
 )
 
 
+@settings(deadline=None)
 @given(documents)
 @example("")
 @example("# only")
@@ -52,11 +53,13 @@ def test_laws_of_a_cut(text):
     assert not text[end:].strip()
 
 
+@settings(deadline=None)
 @given(documents, st.integers(LIMIT, 400))
 def test_cutting_again_gives_the_same(text, limit):
     assert cut(text, limit) == cut(text, limit)
 
 
+@settings(deadline=None)
 @given(documents)
 def test_sections_are_those_of_the_founding_function(text):
     parts = section.chunk_by_section(text)
@@ -104,20 +107,16 @@ def test_what_is_no_heading(line):
     ("line", "title"),
     [
         ("# A", "A"),
-        ("###### A", "A"),
-        ("#\tA", "A"),
+        ("##### A", "A"),
+        ("#\tA b", "A b"),
         ("# A ##", "A"),
         ("# A  ", "A"),
         ("# A#1", "A#1"),
     ],
 )
 def test_titles_of_headings(line, title):
-    assert cut(f"{line}\none\n{'#' * 6} below\ntwo")[-1].headings in ((title,), ())
-    first, second = (
-        cut(f"# top\nx\n#{line}\none") if line[:6] != "#" * 6 else cut(f"x\n{line}\none")
-    )
-    assert second.text.startswith(("##", line))
-    assert first.headings == ()
+    above, below = cut(f"{line}\none\n###### below\ntwo")
+    assert (above.headings, below.headings) == ((), (title,))
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~", "`````", "```python", "  ```"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import orjson
 from opensearchpy import OpenSearch, Urllib3AWSV4SignerAuth, exceptions
@@ -51,7 +52,8 @@ class Connection:
     """Sends requests and raises our own errors. Safe to share between threads."""
 
     def __init__(self, access: Access) -> None:
-        self.url = _without_login(access.url)
+        access = _login_apart(access)
+        self.url = access.url
         self._timeout = access.timeout
         self._client = _client(access)
 
@@ -187,10 +189,19 @@ def _basic(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
-def _without_login(url: str) -> str:
-    """Take user and password out of an address: it stands in messages and logs."""
-    scheme, mark, rest = url.partition("://")
-    return scheme + mark + rest.rpartition("@")[2]
+def _login_apart(access: Access) -> Access:
+    """Take user and password out of the address, which stands in messages and logs."""
+    scheme, mark, rest = access.url.partition("://")
+    login, at, host = rest.rpartition("@")
+    if not at or access.sigv4:
+        return replace(access, url=scheme + mark + host)
+    user, _, password = login.partition(":")
+    return replace(
+        access,
+        url=scheme + mark + host,
+        user=access.user or unquote(user),
+        password=access.password or unquote(password),
+    )
 
 
 def _short(error: exceptions.TransportError) -> str:

@@ -96,13 +96,8 @@ class OpenSearchStore:
         )
 
     def delete(self, tenant: str, document_ids: Sequence[str]) -> list[WriteResult]:
-        """Remove documents; nothing is made where there is no collection."""
-        unique = list(dict.fromkeys(document_ids))
-        if self.snapshot() is None:
-            from hybrid_search.domain import WriteResult
-
-            return [WriteResult(document_id, "absent") for document_id in unique]
-        return self._writer.delete(tenant, unique)
+        """Remove documents, whatever model the settings name; makes no collection."""
+        return self._writer.delete(tenant, list(dict.fromkeys(document_ids)))
 
     def heads(self, tenant: str, document_ids: Sequence[str]) -> dict[str, Head]:
         """Read heads in real time."""

@@ -69,21 +69,32 @@ class Topology:
         return snapshot
 
     def targets(self) -> tuple[Target, ...]:
-        """Name all live indexes, the authority first; makes the first index where there is none.
-
-        Raises ``FingerprintMismatch`` where the settings would write something else into them.
-        """
+        """Name all live indexes, the authority first; none where there is no collection."""
         if self._write and time.monotonic() < self._write[0]:
             return self._write[1]
-        aliases = self._write_aliases()
-        if not aliases:
-            self._create()
-            aliases = self._write_aliases()
-        targets = tuple(self._target(alias, index) for alias, index in aliases)
-        refuse_other_writer(targets[0].spec, self._wanted, self.where)
-        targets = tuple(self._declare_fields(target) for target in targets)
-        self._write = (time.monotonic() + CACHED_SECONDS, targets)
+        targets = tuple(self._target(alias, index) for alias, index in self._write_aliases())
+        self._write = (time.monotonic() + CACHED_SECONDS, targets) if targets else None
         return targets
+
+    def writable(self) -> IndexSpec:
+        """Return the spec that writes have to fit: the authority's, or the one that is wanted.
+
+        Declares further metadata fields. Raises ``FingerprintMismatch`` where the settings would
+        write something else into what is there.
+        """
+        targets = self.targets()
+        if not targets:
+            return self._wanted
+        refuse_other_writer(targets[0].spec, self._wanted, self.where)
+        declared = tuple(self._declare_fields(target) for target in targets)
+        self._write = (time.monotonic() + CACHED_SECONDS, declared)
+        return declared[0].spec
+
+    def make(self) -> None:
+        """Make the first index where there is none."""
+        if not self.targets():
+            self._create()
+            self.forget()
 
     def forget(self) -> None:
         """Resolve again at the next use."""

@@ -46,7 +46,7 @@ class Writer:
         self, tenant: str, documents: Sequence[Document], prepare: Prepare
     ) -> list[WriteResult]:
         """Store documents; the ids are distinct. One result each, in order."""
-        fields = self._topology.targets()[0].spec.fields
+        fields = self._topology.writable().fields
         works = [Work(d.id, d, stored_hash(d, fields)) for d in documents]
         results = self._run(tenant, works, prepare)
         self._restore(tenant, works, prepare)
@@ -96,6 +96,9 @@ class _Round:
         self._targets = topology.targets()
 
     def run(self, works: list[Work]) -> None:
+        if not self._targets:
+            self._begin(works)
+            return
         if not self._read_heads(works):
             self._topology.forget()
             return
@@ -106,6 +109,15 @@ class _Round:
             self._bulk, self._targets, self._tenant, self._prepare, self._topology.forget
         )
         settler.settle([w for w in works if w.result is None and w.claimed is not None])
+
+    def _begin(self, works: list[Work]) -> None:
+        """Embed before the first index is made: where that fails, nothing is left behind."""
+        for work in works:
+            if work.document is None:
+                work.result = WriteResult(work.document_id, "absent")
+        self._embed([w for w in works if w.result is None], self._topology.writable())
+        if any(work.result is None for work in works):
+            self._topology.make()
 
     # --- 1. heads -------------------------------------------------------------------------
 
