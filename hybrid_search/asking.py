@@ -25,7 +25,7 @@ from hybrid_search.domain import (
     Snapshot,
 )
 from hybrid_search.errors import HybridSearchError, InvalidInput, Unavailable
-from hybrid_search.foreign import chunk_key
+from hybrid_search.foreign import chunk_key, document_key
 from hybrid_search.protocols import LegIndex, Remembering
 
 if TYPE_CHECKING:
@@ -99,6 +99,11 @@ class Asking:
         self._text = Pool(THREADS, "hybrid-search-text")
         self._vector = Pool(THREADS, "hybrid-search-vector")
 
+    def _key(self, document: Any) -> str:
+        """Name a document by its own id; beside a store, as the store would name its chunk."""
+        beside_store = any(isinstance(index, LegIndex) for index in self.indexes.values())
+        return chunk_key(document) if beside_store else document_key(document)
+
     def writers(self) -> list[Index | LegIndex]:
         """List the indexes to write through: those that can embed come first."""
         return sorted(self.indexes.values(), key=lambda i: getattr(i, "embedder", None) is None)
@@ -151,7 +156,7 @@ class Asking:
             hits: list[RankedHit] = []
             documents: dict[str, Any] = {}
             for document, score in _searched(name, index, variant.text, request.candidates):
-                key = chunk_key(document)
+                key = self._key(document)
                 if key not in documents:
                     documents[key] = document
                     hits.append(RankedHit(key, score))

@@ -39,7 +39,9 @@ def connect(*, memory: bool = False, embedder: Any = None, **overrides: Any) -> 
     settings = settings_module.load(**overrides)
     _check(settings)
     chunker: Chunker = registry.create("chunkers", settings.chunker, **settings.chunker_options)
-    name = settings.embedder or _stored_embedder(settings, memory=memory)
+    name = settings.embedder
+    if embedder is None and not name:
+        name = _stored_embedder(settings, memory=memory)
     if embedder is None and "vector" in settings.legs and _has_vectors(settings):
         embedder = make_embedder(settings, name)
     spec = _spec(settings, chunker, embedder, name)

@@ -60,6 +60,8 @@ class StoreIndex:
         if given is None and not has_id(document):
             raise InvalidInput("a document without an 'id' can't be kept: give it one")
         checked = checked_document(as_document(document))
+        if not checked.text.strip():
+            raise DocumentError(f"document {checked.id!r} was not stored: no text")
         [result] = self.store.write(self._tenant, [checked], self._prepare)
         if result.status == "dead":
             raise DocumentError(f"document {checked.id!r} was not stored: {result.reason}")

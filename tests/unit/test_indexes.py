@@ -1,6 +1,8 @@
 """The founding objects, alone and together."""
 
 import gc
+import math
+import weakref
 from dataclasses import dataclass
 
 import pytest
@@ -171,3 +173,35 @@ def test_tenants_keep_their_own(store):
         "red sea",
         "blue sea",
     ]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\x00", "\u202e"], ids=ascii)
+def test_a_document_of_blanks_is_named_and_not_stored(index, text):
+    with pytest.raises(DocumentError, match="'a' was not stored: no text"):
+        index.add_document({"id": "a", "content": text})
+    assert list(index.store.scan_heads()) == []
+
+
+def test_words_are_scored_by_bm25():
+    index, texts = BM25Index(), ["amber amber", "amber birch cedar", "cedar"]
+    for text in texts:
+        index.add_document({"content": text})
+    idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    mean = sum(len(text.split()) for text in texts) / 3
+    expected = [
+        (text, pytest.approx(idf * tf / (tf + 1.2 * (0.25 + 0.75 * length / mean))))
+        for text, tf, length in ((texts[0], 2, 2), (texts[1], 1, 3))
+    ]
+    assert [(d["content"], score) for d, score in index.search("amber", k=5)] == expected
+
+
+def test_what_was_given_is_let_go_with_the_index():
+    index, note = BM25Index(), Note("amber")
+    index.add_document(note)
+    seen = weakref.ref(note)
+    del note
+    gc.collect()
+    assert seen() is not None
+    del index
+    gc.collect()
+    assert seen() is None

@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from hybrid_search import ingestion
 from hybrid_search.backends import embedded
 from hybrid_search.chunkers import section
-from hybrid_search.domain import Chunk, Document, IndexSpec, WriteResult
+from hybrid_search.domain import Chunk, Document, IndexSpec, VectorSpace, WriteResult
 from hybrid_search.embedders import hashing
-from hybrid_search.errors import AccessDenied, InvalidInput, Throttled
+from hybrid_search.errors import AccessDenied, FingerprintMismatch, InvalidInput, Throttled
 from hybrid_search.ingestion import Ingestor, checked_document, embedded_text
 
 PATIENCE = 10
@@ -304,3 +305,79 @@ def test_the_tenant_owns_what_is_added():
     adder.add([Document("a", "x")])
     assert set(store.heads("red", ["a"])) == {"a"}
     assert store.heads("", ["a"]) == {}
+
+
+# --- How much is under way ------------------------------------------------------------------
+
+
+def test_documents_are_taken_as_they_are_written_and_not_all_at_once():
+    adder, _ = ingestor()
+    taken = told = most = 0
+
+    def documents():
+        nonlocal taken, most
+        for n in range(12 * ingestion.BATCH_DOCUMENTS):
+            taken += 1
+            most = max(most, taken - told)
+            yield Document(str(n), "text")
+
+    def tell(result):
+        nonlocal told
+        told += 1
+
+    adder.add(documents(), tell)
+    assert told == 12 * ingestion.BATCH_DOCUMENTS
+    assert most <= (ingestion.WRITERS + 1) * ingestion.BATCH_DOCUMENTS
+
+
+def test_only_what_changed_is_embedded():
+    embedder = Embedder()
+    adder, _ = ingestor(embedder)
+    adder.add([Document("a", "one"), Document("b", "two")])
+    adder.add([Document("a", "one"), Document("b", "three")])
+    assert embedder.texts == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(("cut", "kept"), [(0, 0), (3, 3), (500, len("text"))])
+def test_how_much_the_embedder_cut_off_is_kept_but_no_more_than_the_chunk_has(cut, kept):
+    class Cutting(Embedder):
+        def embed_documents(self, texts, deadline=None):
+            found = super().embed_documents(texts, deadline)
+            return [replace(embedding, truncated=cut) for embedding in found]
+
+    adder, store = ingestor(Cutting())
+    adder.add([Document("a", "text", "A title")])
+    assert [chunk.truncated for chunk in store.chunks("", "a")] == [kept]
+
+
+def test_what_was_acknowledged_before_a_failure_that_meets_all_stays():
+    embedder = Embedder()
+    adder, store = ingestor(embedder, writers=1)
+    told = []
+
+    def tell(result):
+        told.append(result.document_id)
+        embedder.embed_documents = denied
+
+    def denied(texts, deadline=None):
+        raise AccessDenied("the credentials have expired")
+
+    documents = (Document(f"{n:04}", "text") for n in range(4 * ingestion.BATCH_DOCUMENTS))
+    with pytest.raises(AccessDenied):
+        adder.add(documents, tell)
+    assert len(told) >= ingestion.BATCH_DOCUMENTS
+    assert [head.document.id for head in store.scan_heads()] == sorted(told)
+
+
+def test_another_model_s_index_is_refused_before_anything_is_embedded(tmp_path):
+    other = VectorSpace("another", 16)
+    first = embedded.create(tmp_path, "docs", IndexSpec(space=other, chunker=section.create().name))
+    embedder = Embedder()
+    Ingestor(first, section.create(), embedder).add([Document("a", "text")])
+    spec = IndexSpec(space=embedder.space, chunker=section.create().name)
+    second, asked = embedded.create(tmp_path, "docs", spec), list(embedder.texts)
+    with pytest.raises(FingerprintMismatch, match="another, 16 dimensions"):
+        Ingestor(second, section.create(), embedder).add([Document("b", "text")])
+    assert embedder.texts == asked
+    first.close()
+    second.close()

@@ -31,7 +31,7 @@ def test_an_unknown_family_component_or_parameter_is_named_with_the_choices():
         f"unknown component family 'leg': expected one of {families} (did you mean legs?)"
     )
     assert refused(registry.create, "legs", "bm52") == (
-        "unknown legs 'bm52': expected one of bm25, identifier, vector (did you mean bm25?)"
+        "unknown leg 'bm52': expected one of bm25, identifier, vector (did you mean bm25?)"
     )
     assert refused(registry.create, "fusion", "rrf", k=1) == (
         "unknown parameter of fusion rrf 'k': expected one of rank_constant, weights"

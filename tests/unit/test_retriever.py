@@ -2,6 +2,7 @@
 
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_search import BM25Index, IdentifierIndex, Retriever, SearchRequest, VectorIndex, connect
-from hybrid_search.domain import Condition, Embedding
+from hybrid_search.backends import embedded
+from hybrid_search.domain import Condition, Embedding, IndexSpec
 from hybrid_search.embedders import hashing
 from hybrid_search.errors import (
     DeadlineExceeded,
@@ -438,3 +440,42 @@ def test_a_request_is_not_changed(retriever):
     before = replace(request)
     retriever.retrieve(request)
     assert request == before
+
+
+# --- What changes meanwhile -----------------------------------------------------------------
+
+
+def test_a_chunk_that_is_gone_when_the_page_is_read_is_left_out():
+    store = embedded.create(None, "docs", IndexSpec(space=None))
+
+    class Deleting:
+        """The store, of which a document goes between the ranking and the reading."""
+
+        def __getattr__(self, name):
+            return getattr(store, name)
+
+        def fetch(self, snapshot, hits, deadline=None):
+            store.delete("", ["d1"])
+            return store.fetch(snapshot, hits, deadline)
+
+    filled(BM25Index(store))
+    result = Retriever(BM25Index(Deleting())).retrieve(SearchRequest("parcel"))
+    assert sorted(ids(result)) == [f"d{n}" for n in range(8) if n != 1]
+    assert result.total == 8
+
+
+def test_threads_get_what_one_thread_gets(retriever):
+    words = [f"parcel number X-{n}" for n in range(8)] * 2
+    expected = [ids(retriever.retrieve(SearchRequest(text))) for text in words]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda text: ids(retriever.retrieve(SearchRequest(text))), words))
+    assert found == expected
+
+
+def test_a_weight_multiplies_the_points_of_its_leg():
+    one, two = Listed("a", "b", name="one"), Listed("b", "a", name="two")
+    result = Retriever(one, two).retrieve(SearchRequest("any", weights={"two": 3.0}))
+    assert [(hit.text, hit.score) for hit in result.hits] == [
+        ("b", 1 / 62 + 3 / 61),
+        ("a", 1 / 61 + 3 / 62),
+    ]

@@ -52,11 +52,11 @@ def test_arguments_win_over_the_environment_and_it_over_the_file(setenv):
     ],
 )
 def test_two_settings_have_another_variable_too(monkeypatch, name, own, alias):
-    monkeypatch.setenv(alias, "theirs")
-    assert getattr(settings.load(), name) == "theirs"
-    monkeypatch.setenv(own, "ours")
-    assert getattr(settings.load(), name) == "ours"
-    assert getattr(settings.load(**{name: "argument"}), name) == "argument"
+    monkeypatch.setenv(alias, "https://theirs")
+    assert getattr(settings.load(), name) == "https://theirs"
+    monkeypatch.setenv(own, "https://ours")
+    assert getattr(settings.load(), name) == "https://ours"
+    assert getattr(settings.load(**{name: "http://argument"}), name) == "http://argument"
 
 
 @pytest.mark.parametrize("text", ["bm25,vector", " bm25 , vector ,", '["bm25", "vector"]'])
