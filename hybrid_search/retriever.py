@@ -237,6 +237,8 @@ def _checked(request: SearchRequest, legs: Sequence[str]) -> tuple[SearchRequest
         isinstance(request.deadline, int | float) and 0 < request.deadline < math.inf
     ):
         raise InvalidInput(f"deadline is {request.deadline!r}: expected seconds above 0")
+    if request.legs == ():
+        raise InvalidInput(f"legs is empty: expected some of {', '.join(legs)}, or None for all")
     for leg in (*(request.legs or ()), *request.weights):
         if leg not in legs:
             raise choices("leg", leg, legs)
@@ -281,4 +283,9 @@ def _as_document(chunk: Chunk) -> dict[str, Any]:
 
 
 def _as_chunk(document: Any, key: str) -> Chunk:
-    return Chunk(key, document_key(document), 0, text_of(document))
+    """Show an object of others; what it calls its text may be known to its index only."""
+    try:
+        text = text_of(document)
+    except InvalidInput:
+        text = ""
+    return Chunk(key, document_key(document), 0, text)

@@ -29,7 +29,7 @@ def found(search, **options):
 
 @pytest.fixture(scope="module")
 def searches(shared):
-    """Five documents of tenant a, two hundred nearer ones of tenant b, in one collection of ours."""
+    """Five documents of tenant a, two hundred nearer ones of tenant b, in one collection."""
     name = shared.new_name()
     fields = {"fields": {"day": "date"}, "embedder": "hashing", "dimensions": 64}
     made = {t: shared.connect(name, tenant=t, **fields) for t in ("a", "b", "")}

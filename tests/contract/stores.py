@@ -84,7 +84,7 @@ class Backend:
 def connected(collection, **settings):
     """Open a collection with an embedder that needs nothing, and without traces on the disk."""
     if "embedder" not in settings:
-        settings |= {"embedder": "hashing", "dimensions": 64}
+        settings = {"embedder": "hashing", "dimensions": 64} | settings
     return connect(collection=collection, query_log=False, cache=False, **settings)
 
 

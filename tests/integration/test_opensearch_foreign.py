@@ -221,7 +221,7 @@ def test_it_is_never_written(open_search):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"text_fields": "boddy"}, InvalidInput, r"unknown field of index .* did you mean body\?"),
+        ({"text_fields": "boddy"}, InvalidInput, r"unknown field of index .*did you mean body\?"),
         ({"vector_field": "title"}, InvalidInput, "'text': expected knn_vector"),
         ({"tenant_field": "ownr"}, InvalidInput, r"did you mean owner\?"),
         (
