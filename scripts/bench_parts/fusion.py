@@ -15,7 +15,7 @@ AT_MOST_MS = 2.0
 
 
 def run() -> list[Table]:
-    """Measure; the floor is the bare sum of reciprocal ranks, sorted, with nothing to explain it."""
+    """Measure; the floor is the bare sum of reciprocal ranks, sorted, that explains nothing."""
     ids = [chunk_id("", str(number), 0) for number in range(LENGTH * 3 // 2)]
     halves = {"bm25": ids[:LENGTH], "vector": ids[: LENGTH // 2 - 1 : -1]}
     rankings = [

@@ -46,10 +46,12 @@ class Table:
     rows: tuple[tuple[Any, ...], ...]
     targets: tuple[Target, ...] = ()
     notes: tuple[str, ...] = ()
+    formats: Mapping[str, str] = field(default_factory=dict)
+    """How the numbers of a column are written, where three digits are not what is wanted."""
 
     def text(self) -> str:
         """Show it on a terminal."""
-        cells = [list(self.columns), *([_shown(v) for v in row] for row in self.rows)]
+        cells = self._cells()
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
             "  ".join(
@@ -62,10 +64,19 @@ class Table:
 
     def markdown(self) -> str:
         """Show it in a README."""
-        rows = [self.columns, ("---",) * len(self.columns), *self.rows]
-        lines = [f"| {' | '.join(map(_shown, row))} |" for row in rows]
+        head, *rows = self._cells()
+        lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
         below = [f"{line}  " for line in (*map(str, self.targets), *self.notes)]
         return "\n".join((f"**{self.title}**", "", *lines, "", *below, ""))
+
+    def _cells(self) -> list[list[str]]:
+        """Write every value, the columns' names first."""
+        formats = [self.formats.get(column, "") for column in self.columns]
+        rows = [
+            [format(v, f) if f else _shown(v) for v, f in zip(row, formats, strict=True)]
+            for row in self.rows
+        ]
+        return [list(self.columns), *rows]
 
     def record(self) -> dict[str, Any]:
         """Show it to a program: unrounded, a row an object."""

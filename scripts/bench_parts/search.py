@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from opensearchpy import OpenSearch, helpers
 
-from hybrid_search import build, settings
+from hybrid_search import build
 from hybrid_search.ingestion import checked_document, embedded_text
 from scripts.bench_parts import datasets
 from scripts.bench_parts.report import TIMING_COLUMNS, Table, Target, Timings
@@ -92,7 +92,7 @@ def _against_floor(
 
 
 def _parts(client: OpenSearch, vectors: Mapping[str, Vector], queries: Sequence[str]) -> Table:
-    """What the tie rule and the fixed shard copy cost: the two legs' request, asked in five ways."""
+    """Ask both legs in five ways: what the tie rule and the fixed shard copy cost."""
     window = max(WINDOWS)
     by_value = {"stored_fields": "_none_", "docvalue_fields": ["chunk_id"]}
     by_sort = {"stored_fields": "_none_", "sort": [{"_score": "desc"}, {"chunk_id": "asc"}]}
@@ -222,7 +222,5 @@ def plain_actions(
 
 def one_segment(client: OpenSearch, index: str) -> None:
     """Merge an index to one segment, so that two are searched in the same state."""
-    client.indices.forcemerge(
-        index=index, max_num_segments=1, params={"request_timeout": 600}
-    )
+    client.indices.forcemerge(index=index, max_num_segments=1, params={"request_timeout": 600})
     client.indices.refresh(index=index)
