@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
 import random
@@ -690,6 +691,16 @@ def test_a_filter_lets_through_what_its_definition_says(sixty, tree):
     assert passing(sixty, tree) == {n for n, m in enumerate(METADATA) if holds(tree, m)}
 
 
+TWICE = [
+    Condition(name, "range", dict(bounds))
+    for name, (one, other, *_) in VALUES.items()
+    for pair in (("gt", "gte"), ("lt", "lte"))
+    for values in ((one, one), (one, other), (other, one))
+    for bounds in itertools.permutations(zip(pair, values, strict=True))
+]
+"""Two bounds on the same side: the narrower counts, in whatever order they come."""
+
+
 @pytest.mark.parametrize(
     "tree",
     [
@@ -700,6 +711,7 @@ def test_a_filter_lets_through_what_its_definition_says(sixty, tree):
         *(Condition(name, "eq", value) for name, values in VALUES.items() for value in values),
         *(Condition(name, "exists") for name in VALUES),
         *(Condition(name, "range", {"gte": v[0], "lt": v[1]}) for name, v in VALUES.items()),
+        *TWICE,
     ],
     ids=str,
 )

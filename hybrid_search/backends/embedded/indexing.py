@@ -16,7 +16,7 @@ from hybrid_search.backends.embedded.tables import (
     save_meta,
 )
 from hybrid_search.errors import DocumentError, FingerprintMismatch
-from hybrid_search.schema import field_values, refuse_other_space, refuse_other_writer
+from hybrid_search.schema import field_values, refuse_other_writer
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,28 +28,6 @@ if TYPE_CHECKING:
     from hybrid_search.domain import Chunk, FieldType, IndexSpec
 
 
-def check_reader(stored: IndexSpec, wanted: IndexSpec, where: str) -> None:
-    """Raise ``FingerprintMismatch`` when what is searched for can't be compared with the index."""
-    refuse_other_space(stored, wanted.space, where)
-    if stored.space and wanted.space and stored.space_type != wanted.space_type:
-        raise FingerprintMismatch(
-            f"{where} compares vectors by {stored.space_type}; the settings ask for "
-            f"{wanted.space_type}. Use the same setting, or make a new collection"
-        )
-
-
-def check_writer(stored: IndexSpec, wanted: IndexSpec, where: str) -> None:
-    """Raise ``FingerprintMismatch`` when what would be written does not fit the index."""
-    check_reader(stored, wanted, where)
-    refuse_other_writer(stored, wanted, where)
-    for name, kind in wanted.fields.items():
-        if stored.fields.get(name, kind) != kind:
-            raise FingerprintMismatch(
-                f"{where} holds field {name!r} as {stored.fields[name]}; the settings say {kind}. "
-                "Use the same type, another field name, or a new collection"
-            )
-
-
 def ready_to_write(connection: sqlite3.Connection, wanted: IndexSpec, where: str) -> Meta:
     """Make the index if there is none, or bring it up to date, in the caller's transaction.
 
@@ -59,7 +37,7 @@ def ready_to_write(connection: sqlite3.Connection, wanted: IndexSpec, where: str
     if meta is None:
         analyzer(wanted.language)
         return create_tables(connection, wanted)
-    check_writer(meta.spec, wanted, where)
+    refuse_other_writer(meta.spec, wanted, where)
     meta = up_to_date(connection, meta)
     added = {n: kind for n, kind in wanted.fields.items() if n not in meta.spec.fields}
     return _with_fields(connection, meta, added, where) if added else meta

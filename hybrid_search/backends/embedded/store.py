@@ -13,7 +13,7 @@ from hybrid_search.backends.embedded.columns import Columns, next_columns
 from hybrid_search.backends.embedded.database import Database, until
 from hybrid_search.backends.embedded.failures import translated
 from hybrid_search.backends.embedded.filters import allowed
-from hybrid_search.backends.embedded.indexing import check_reader, up_to_date
+from hybrid_search.backends.embedded.indexing import up_to_date
 from hybrid_search.backends.embedded.ranking import Ranker, needs_vectors
 from hybrid_search.backends.embedded.tables import drop_tables, read_meta
 from hybrid_search.backends.embedded.writing import delete_documents, write_documents
@@ -24,6 +24,7 @@ from hybrid_search.errors import (
     InvalidInput,
     StoreUnavailable,
 )
+from hybrid_search.schema import refuse_other_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +76,7 @@ class EmbeddedStore:
         meta = self._meta()
         if meta is None:
             return None
-        check_reader(meta.spec, self._wanted, self.description)
+        refuse_other_reader(meta.spec, self._wanted, self.description)
         return Snapshot((self._collection,), meta.spec)
 
     def fields(self, snapshot: Snapshot) -> Mapping[str, str]:
@@ -216,7 +217,7 @@ class EmbeddedStore:
                     meta = read_meta(connection)
                 if meta is None:
                     raise StoreUnavailable(f"{self.description} was dropped: add documents again")
-                check_reader(meta.spec, self._wanted, self.description)
+                refuse_other_reader(meta.spec, self._wanted, self.description)
                 columns = next_columns(connection, meta, self._columns, vectors=vectors)
                 self._columns = columns
             with until(deadline, connection):

@@ -17,7 +17,6 @@ from hybrid_search.backends.embedded import records
 from hybrid_search.backends.embedded.columns import REMOVALS_KEPT
 from hybrid_search.backends.embedded.indexing import (
     analysed,
-    check_writer,
     chunk_numbers,
     drop_tokens,
     put_tokens,
@@ -29,7 +28,12 @@ from hybrid_search.backends.embedded.records import storable
 from hybrid_search.backends.embedded.tables import read_meta, save_meta
 from hybrid_search.domain import Document, Prepared, WriteResult
 from hybrid_search.errors import DocumentError
-from hybrid_search.schema import check_vector, content_hash, field_values
+from hybrid_search.schema import (
+    check_vector,
+    content_hash,
+    field_values,
+    refuse_other_writer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,7 +103,7 @@ def _compare(
         if meta is None:
             spec, known = wanted, {}
         else:
-            check_writer(meta.spec, wanted, database.where)
+            refuse_other_writer(meta.spec, wanted, database.where)
             spec = meta.spec
             heads = records.heads(connection, tenant, (d.id for d in documents))
             known = {i: head.content_hash for i, head in heads.items() if not head.deleted}

@@ -166,9 +166,20 @@ def _equals(field: str, value: Any, layout: Layout) -> dict[str, Any]:
 
 
 def _range(field: str, bounds: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+    bounds = _one_each_side(bounds)
     if field.removeprefix(layout.filter_prefix) in layout.dates:
         bounds = _milliseconds(bounds)
-    return {"range": {field: dict(bounds)}}
+    return {"range": {field: bounds}}
+
+
+def _one_each_side(bounds: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the narrower of gt and gte, and of lt and lte: the engine takes the last it reads."""
+    kept = dict(bounds)
+    if "gt" in kept and "gte" in kept:
+        del kept["gte" if kept["gt"] >= kept["gte"] else "gt"]
+    if "lt" in kept and "lte" in kept:
+        del kept["lte" if kept["lt"] <= kept["lte"] else "lt"]
+    return kept
 
 
 def _milliseconds(bounds: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,10 +188,9 @@ def _milliseconds(bounds: Mapping[str, Any]) -> dict[str, Any]:
     The engine rounds gt and lte up within the millisecond, and before 1970 in the wrong direction:
     a date is then not found at itself (measured on 2.19.1 and 3.5.0).
     """
-    least = [bounds[b] + more for b, more in (("gte", 0), ("gt", 1)) if b in bounds]
-    above = [bounds[b] + more for b, more in (("lt", 0), ("lte", 1)) if b in bounds]
-    made: dict[str, Any] = {"format": "epoch_millis"}
-    return made | ({"gte": max(least)} if least else {}) | ({"lt": min(above)} if above else {})
+    whole = {"gte": ("gte", 0), "gt": ("gte", 1), "lt": ("lt", 0), "lte": ("lt", 1)}
+    moved = {whole[name][0]: value + whole[name][1] for name, value in bounds.items()}
+    return {**moved, "format": "epoch_millis"}
 
 
 def _any(parts: list[dict[str, Any]]) -> dict[str, Any]:
