@@ -215,7 +215,7 @@ def _fuse(request: SearchRequest, asked: Asked) -> list[Fused]:
 
 
 def _as_fused(ranking: Ranking) -> list[Fused]:
-    return [Fused(hit.chunk_id, hit.score, ()) for hit in ranking.hits]
+    return [Fused(hit.chunk_id, hit.score) for hit in ranking.hits]
 
 
 def _placed(column: Sequence[Fused], chunks: Mapping[str, Chunk]) -> tuple[Placed, ...]:

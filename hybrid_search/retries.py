@@ -91,7 +91,18 @@ def call(
     >>> tally.counts
     {'throttled': 1}
     """
+    try:
+        return function()  # most calls succeed at once, and need no machinery
+    except policy.on as error:
+        first: HybridSearchError | None = error
     stop = stop or threading.Event()
+
+    def attempt() -> T:
+        nonlocal first
+        if first is not None:
+            known, first = first, None
+            raise known
+        return function()
 
     def given_up(state: tenacity.RetryCallState) -> bool:
         if stop.is_set() or state.attempt_number >= _allowed(policy, _error(state)):
@@ -110,7 +121,7 @@ def call(
         before_sleep=tell,
         reraise=True,
     )
-    return retrying(function)
+    return retrying(attempt)
 
 
 class Tally:

@@ -47,11 +47,20 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """One chunk after the fusion of one variant: ``score == math.fsum(points)``."""
+    """One chunk after the fusion of one variant: ``score == math.fsum(points)``.
+
+    ``parts`` are the values of its contributions, which are made when they are looked at: of
+    a window of hundreds, a page shows ten.
+    """
 
     chunk_id: str
     score: float
-    contributions: tuple[Contribution, ...]
+    parts: tuple[tuple[str, str, int, float, float], ...] = ()
+
+    @property
+    def contributions(self) -> tuple[Contribution, ...]:
+        """What each ranking gave, in the order of the rankings."""
+        return tuple(Contribution(*part) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from hybrid_search.domain import Contribution, Fused
+from hybrid_search.domain import Fused
 from hybrid_search.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -31,20 +31,22 @@ class RRF:
 
     def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
         """Fuse the rankings of one variant, best first; ties by best single rank, then id."""
-        found: defaultdict[str, list[Contribution]] = defaultdict(list)
+        found: defaultdict[str, list[tuple[str, str, int, float, float]]] = defaultdict(list)
         for ranking in rankings:
-            weight = ranking.weight * self.weights.get(ranking.leg, 1.0)
+            leg, variant = ranking.leg, ranking.variant
+            weight = ranking.weight * self.weights.get(leg, 1.0)
             for rank, hit in enumerate(ranking.hits, 1):
                 points = weight / (self.rank_constant + rank)
-                found[hit.chunk_id].append(
-                    Contribution(ranking.leg, ranking.variant, rank, hit.score, points)
-                )
-        fused = [
-            (math.fsum(c.points for c in parts), min(c.rank for c in parts), chunk_id, parts)
-            for chunk_id, parts in found.items()
-        ]
-        fused.sort(key=lambda f: (-f[0], f[1], f[2]))
-        return [Fused(chunk_id, score, tuple(parts)) for score, _, chunk_id, parts in fused]
+                found[hit.chunk_id].append((leg, variant, rank, hit.score, points))
+        order = []
+        for chunk_id, parts in found.items():
+            _, _, rank, _, score = parts[0]
+            if len(parts) > 1:
+                score = math.fsum([part[4] for part in parts])
+                rank = min([part[2] for part in parts])
+            order.append((-score, rank, chunk_id, parts))
+        order.sort()
+        return [Fused(chunk_id, -score, tuple(parts)) for score, _, chunk_id, parts in order]
 
 
 def create(rank_constant: float = 60, weights: Mapping[str, float] | None = None) -> Fusion:
