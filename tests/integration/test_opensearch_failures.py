@@ -8,6 +8,7 @@ import pytest
 
 from hybrid_search import retries
 from hybrid_search.errors import (
+    AccessDenied,
     DeadlineExceeded,
     Degraded,
     HybridSearchError,
@@ -202,6 +203,29 @@ def test_nobody_listens():
         assert "\n" not in str(caught.value)
 
 
+def reading(call):
+    return call.path == "/_mget"
+
+
+def unanswered(kind):
+    return {"docs": [{"_index": "x", "_id": "y", "error": {"type": kind, "reason": "made up"}}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("no_shard_available_action_exception", StoreUnavailable),
+        ("security_exception", AccessDenied),
+    ],
+)
+def test_a_record_that_no_shard_gave_is_not_absent(search, proxy, kind, error):
+    assert len(search.search("power").hits) == 3
+    proxy.answer(reading, 200, unanswered(kind))
+    for attempt in (lambda: search.get("a"), lambda: search.search("power", top_k=1)):
+        with retries.testing(), pytest.raises(error, match="made up"):
+            attempt()
+
+
 # --- A write that meets trouble -------------------------------------------------------------
 
 
@@ -240,6 +264,15 @@ def test_a_write_that_broke_off_is_finished_by_the_next(search, proxy, stage, do
     assert pending(search) == 0
     tenant = search.settings.tenant
     assert [h.document.id for h in search.store.scan_heads(tenant)] == [*TEXTS, "new"]
+
+
+def test_shards_that_have_not_started_are_waited_for(search, proxy):
+    """Of an index that another writer has made just now."""
+    proxy.answer(reading, 200, unanswered("no_shard_available_action_exception"), times=10)
+    with retries.testing():
+        assert search.add([{"id": "new", "text": "brand new"}]).added == 1
+    assert counted(proxy, reading) == 10 + 1
+    assert search.get("new").head.version == 1
 
 
 def test_a_bulk_answer_that_lacks_items_is_no_success(search, proxy):

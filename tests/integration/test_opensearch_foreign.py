@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import pytest
 from opensearchpy import OpenSearch, helpers
 
@@ -60,8 +62,7 @@ SOURCES = {
 @pytest.fixture(scope="module")
 def prefix(node_url):
     """Two indexes of theirs behind one alias; one of them alone has an alias too."""
-    made = "hybrid-search-test-foreign-"
-    nodes.remove(node_url, made)
+    made = f"hybrid-search-test-{secrets.token_hex(4)}-"
     for n, index in enumerate((f"{made}one", f"{made}two")):
         body = {
             "settings": {"index.knn": True},

@@ -21,6 +21,7 @@ from tests.contract.stores import (
     vector_of,
     write,
 )
+from tests.proxy import RecordingProxy
 
 
 @pytest.fixture
@@ -94,6 +95,29 @@ def test_a_writer_of_an_old_epoch_is_refused_and_reads_the_topology_again(
     assert statuses(write(store, ("a", "birch"), ("b", "cedar"))) == [("replaced", 2), ("added", 1)]
     assert indices(node_url, name) == [f"{name}.1"]
     assert found(store, Match("content", "birch cedar")) != []
+
+
+@pytest.mark.parametrize("stage", [b'"create"', b'"kind":"chunk"', b'"update"'], ids=bytes.decode)
+def test_an_epoch_that_moves_in_mid_write_costs_a_round(open_store, aliases, node_url, name, stage):
+    """The topology moves just before the heads, the chunks or the completion are sent."""
+    write(open_store(), ("a", "amber"))
+    moved = []
+
+    def move(call):
+        if call.path.startswith("/_bulk") and stage in call.body and not moved:
+            moved.append(call)
+            aliases(remove(f"{name}.1", f"{name}.w1-0"), add(f"{name}.1", f"{name}.w2-0"))
+        return False
+
+    with RecordingProxy(node_url) as proxy:
+        proxy.drop(move)
+        store = opensearch.create(opensearch.Access(proxy.url), name, SPEC)
+        assert statuses(write(store, ("b", "birch\n\ncedar"))) == [("added", 1)]
+        store.close()
+    assert len(moved) == 1
+    assert [c.text for c in open_store().chunks("", "b")] == ["birch", "cedar"]
+    assert open_store().status().pending == 0
+    assert indices(node_url, name) == [f"{name}.1"]
 
 
 def test_a_collection_that_was_dropped_meanwhile_is_made_anew_and_no_index_by_an_alias_s_name(

@@ -23,12 +23,14 @@ from hybrid_search.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from hybrid_search.domain import Deadline
 
 logger = logging.getLogger(__name__)
+ABSENT = ("index_not_found_exception", "illegal_argument_exception")
+"""What is said of a record that can't be there: no such index, or an id that none has."""
 READ_ONCE_MORE = retries.Policy(attempts=2, wait_max=0.2, on=(StoreUnavailable,))
 """A connection that an idle load balancer dropped is no reason to lose a leg."""
 
@@ -92,6 +94,27 @@ class Connection:
         return retries.call(
             lambda: self.request(method, path, body, **options), READ_ONCE_MORE, deadline=deadline
         )
+
+    def multi_get(
+        self, docs: Sequence[Mapping[str, Any]], deadline: Deadline | None = None
+    ) -> list[dict[str, Any]]:
+        """Read records by index and id, in real time: one answer each, in order.
+
+        An index that is not there, or an impossible id, is an answer (``error``). Raises where a
+        shard did not answer: what it holds would pass for absent.
+        """
+
+        def once() -> list[dict[str, Any]]:
+            sent = self.request("POST", "/_mget", {"docs": docs}, deadline=deadline)
+            found: list[dict[str, Any]] = sent["docs"]
+            for answer in found:
+                kind = answer["error"]["type"] if "error" in answer else ABSENT[0]
+                if kind not in ABSENT:
+                    status = 403 if kind == "security_exception" else 503
+                    raise failure_of(status, answer, f"OpenSearch at {self.url}")
+            return found
+
+        return retries.call(once, READ_ONCE_MORE, deadline=deadline)
 
     def close(self) -> None:
         """Close all connections to the cluster."""

@@ -28,7 +28,7 @@ HNSW = {"m": 16, "ef_construction": 128}
 def index_body(spec: IndexSpec, *, derived_source: bool) -> dict[str, Any]:
     """Make the body that creates the index of a spec. Raises ``InvalidInput``.
 
-    ``derived_source`` says that the node knows k-NN's derived source (3.x), which is switched
+    ``derived_source`` says that the node knows k-NN's derived source, which is switched
     off: with it on, a scroll breaks every later search on the shard (measured on 3.5.0).
     """
     index: dict[str, Any] = {

@@ -66,7 +66,7 @@ class Reader:
             {"_index": index or place[0], "_id": place[1], "_source": source}
             for index, place in places
         ]
-        found = self._connection.read("POST", "/_mget", {"docs": docs}, deadline=deadline)["docs"]
+        found = self._connection.multi_get(docs, deadline)
         return {
             hit.chunk_id: doc["_source"]
             for hit, doc in zip(hits, found, strict=True)

@@ -105,7 +105,7 @@ class OpenSearchStore:
         if snapshot is None or not document_ids:
             return {}
         docs = [{"_index": snapshot.indices[0], "_id": head_id(tenant, i)} for i in document_ids]
-        found = self._connection.read("POST", "/_mget", {"docs": docs})["docs"]
+        found = self._connection.multi_get(docs)
         records = [head_record(doc) for doc in found if doc.get("found")]
         return {r.document_id: r.head() for r in records if not r.deleted}
 

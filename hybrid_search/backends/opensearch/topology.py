@@ -147,7 +147,7 @@ class Topology:
             self._connection.request("PUT", f"/{index}", body)
         except InvalidInput as error:
             if "derived_source" in str(error) and derived_source:
-                self._create(derived_source=False)  # 2.x does not know the setting
+                self._create(derived_source=False)  # older versions do not know the setting
                 return
             if "resource_already_exists" in str(error):
                 return  # another writer was first

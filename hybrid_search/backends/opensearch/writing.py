@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hybrid_search import retries
 from hybrid_search.backends.opensearch.bulk import Bulk
 from hybrid_search.backends.opensearch.records import HeadRecord, head_record
 from hybrid_search.backends.opensearch.settling import DELETED, Settler, Work, head_operation, unfit
@@ -127,7 +128,8 @@ class _Round:
             for work in works
             for target in self._targets
         ]
-        found = iter(self._connection.read("POST", "/_mget", {"docs": docs})["docs"])
+        # The shards of an index that was made just now take a moment to answer.
+        found = iter(retries.call(lambda: self._connection.multi_get(docs), retries.INGEST))
         for work in works:
             answers = [next(found) for _ in self._targets]
             if any("error" in answer for answer in answers):
